@@ -26,11 +26,8 @@ _DEVICES = Path("/dev")
 
 _FLUSHED_TOGETHER = 16
 
-_FLUSHED_EARLY = 6 << 20
-"""Bytes of a file that are flushed while more is written."""
-
-_NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
-"""Errors of file systems without symbolic links."""
+_FLUSHED_EARLY = 6 << 20  # Bytes of a file that are flushed while more is written
+_NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}  # Errors of file systems without symbolic links
 
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial", re.DOTALL)
 
@@ -72,9 +69,6 @@ def flush_tree(directory: Path) -> None:
     """Flushes everything below a directory to the disk, except unfinished files of :func:`atomic_write`.
 
     The targets of symbolic links are not flushed.
-
-    Raises:
-        OutputError: flushing failed.
     """
     with writing(directory):
         for path in sorted(directory.rglob("*")):
@@ -84,11 +78,7 @@ def flush_tree(directory: Path) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> bool:
-    """Hard-links a file, or copies it if the file system cannot link; returns False if the source is missing.
-
-    Raises:
-        OSError: ``target`` cannot be written.
-    """
+    """Hard-links a file, or copies it if the file system cannot link; returns False if the source is missing."""
     try:
         os.link(source, target)
     except FileNotFoundError:
@@ -99,11 +89,7 @@ def link_or_copy(source: Path, target: Path) -> bool:
 
 
 def link_files(source: Path, target: Path, names: Iterable[str]) -> bool:
-    """Hard-links or copies files into another directory; returns False if one is missing.
-
-    Raises:
-        OutputError: a file cannot be written.
-    """
+    """Hard-links or copies files into another directory; returns False if one is missing."""
     for name in names:
         path = target / name
         with writing(path):
@@ -115,11 +101,7 @@ def link_files(source: Path, target: Path, names: Iterable[str]) -> bool:
 
 
 def point_to(target: Path, link: Path) -> bool:
-    """Makes a symbolic link, and replaces an existing one; returns False if the file system has no links.
-
-    Raises:
-        OutputError: the link cannot be made.
-    """
+    """Makes a symbolic link, and replaces an existing one; returns False if the file system has no links."""
     beside = link.with_name(f".{link.name}.{secrets.token_hex(8)}.partial")
     with writing(link):
         link.parent.mkdir(parents=True, exist_ok=True)
@@ -136,11 +118,7 @@ def point_to(target: Path, link: Path) -> bool:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yields a temporary path in the same directory; renames it to ``path`` on success, else removes it.
-
-    Raises:
-        OutputError: writing, flushing or renaming failed.
-    """
+    """Yields a temporary path in the same directory; renames it to ``path`` on success, else removes it."""
     with atomic_writes([path]) as (beside,):
         yield beside
 
@@ -155,9 +133,6 @@ def atomic_writes(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """Yields temporary paths in the files' directories; renames them in order on success, else removes them.
 
     The files are flushed all at once, which takes about as long as one of them, and then each directory once.
-
-    Raises:
-        OutputError: writing, flushing or renaming failed; some files may have been renamed by then.
     """
     # The random name keeps writers apart, also on several machines that share the directory.
     finals = {path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial"): path for path in paths}
@@ -223,9 +198,6 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
 
     Devices, pipes, and standard streams such as ``/dev/stderr`` are written in place, because renaming would replace
     them.
-
-    Raises:
-        OutputError: the file cannot be written.
     """
     in_place = path.exists() and (not path.is_file() or path.absolute().parent == _DEVICES)
     with (
@@ -237,11 +209,7 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def check_writable(path: Path) -> None:
-    """Checks that :func:`output_file` can write a file, before the work that makes it.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Checks that :func:`output_file` can write a file, before the work that makes it."""
     if path.exists() and not path.is_file():
         return  # opening a pipe waits for its reader
     with writing(path):
@@ -252,11 +220,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Writes a file atomically.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Writes a file atomically."""
     with atomic_write(path) as beside:
         beside.write_bytes(content)
 
@@ -265,22 +229,13 @@ def write_json(path: Path, value: object, *, compact: bool = False) -> None:
     """Writes a value as JSON atomically; equal values give equal bytes.
 
     Bytes of file names that are not UTF-8, which Python holds as lone surrogates, are written as JSON escapes.
-
-    Args:
-        path: the file.
-        value: the value.
-        compact: write one line, which is several times as fast, for files that only the program reads.
     """
     text = json.dumps(value, ensure_ascii=False, indent=None if compact else 2, sort_keys=True) + "\n"
     write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def parse_json(content: bytes | str) -> Any:
-    """Parses JSON that may be damaged or hostile.
-
-    Raises:
-        ValueError: the content is not JSON, or nested too deeply.
-    """
+    """Parses JSON that may be damaged or hostile."""
     try:
         return json.loads(content)
     except RecursionError:
@@ -288,11 +243,7 @@ def parse_json(content: bytes | str) -> Any:
 
 
 def parse_json_as(kind: type[_T], value: object) -> _T:
-    """Converts a parsed JSON object to a dataclass, after checking the types of its fields.
-
-    Raises:
-        ValueError: a field is missing or of another type.
-    """
+    """Converts a parsed JSON object to a dataclass, after checking the types of its fields."""
     try:
         adapter: TypeAdapter[_T] = _adapter(kind)
         return adapter.validate_python(value)
@@ -313,9 +264,6 @@ def write_json_once(path: Path, value: Callable[[], object]) -> Any:
 
     ``value`` is only called if the file is missing. If several processes call this at once, one of them writes, and all
     return its value.
-
-    Raises:
-        OutputError: the file cannot be written or read, or is damaged.
     """
     with writing(path):
         if not path.exists():
@@ -344,9 +292,6 @@ def remove_partial(directory: Path) -> None:
     """Removes the temporary files that killed processes left below a directory.
 
     Workers of an earlier run may still be writing there, so files may appear and disappear meanwhile.
-
-    Raises:
-        OutputError: something cannot be removed.
     """
     with writing(directory):
         for path in directory.rglob(".*.partial"):

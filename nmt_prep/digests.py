@@ -31,40 +31,28 @@ def cache_directory() -> Path:
 
 
 def check_regular(path: Path) -> None:
-    """Checks that a path is a file or directory; a device, pipe or socket may never end, or may wait for a writer.
-
-    Raises:
-        OSError: the path is something else, or does not exist.
-    """
+    """Checks that a path is a file or directory; a device, pipe or socket may never end, or may wait for a writer."""
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
 def sha256_of(path: Path) -> str:
-    """Returns the SHA-256 of a file's bytes, in hexadecimal.
-
-    Raises:
-        OSError: the file cannot be read, or is not a regular file.
-    """
+    """Returns the SHA-256 of a file's bytes, in hexadecimal."""
     check_regular(path)
     with path.open("rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class HashedFile(io.RawIOBase):
-    """A file that is written from start to end, and the SHA-256 of its content.
-
-    Attributes:
-        size: number of bytes written so far.
-    """
+    """A file that is written from start to end, and the SHA-256 of its content."""
 
     def __init__(self, file: BinaryIO | FlushingWriter) -> None:
         """Takes the file; the caller opens and closes it."""
         super().__init__()
         self._file = file
         self._digest = hashlib.sha256()
-        self.size = 0
+        self.size = 0  # number of bytes written so far
 
     def writable(self) -> bool:
         return True
@@ -103,21 +91,13 @@ line."""
 
 @dataclass(frozen=True)
 class FileSteps:
-    """The steps of a file: blocks of equal size with their hashes, by which later passes divide and check the file.
+    """The steps of a file: blocks of equal size with their hashes, by which later passes divide and check the file."""
 
-    Attributes:
-        size: size of the file in bytes.
-        step: size of a step in bytes; the last step may be shorter.
-        newlines: number of newlines in each step.
-        hashes: hash of each step, 64 bits.
-        unended: true if the file ends in a line without a newline.
-    """
-
-    size: int
-    step: int
-    newlines: tuple[int, ...]
-    hashes: tuple[int, ...]
-    unended: bool
+    size: int  # size of the file in bytes
+    step: int  # size of a step in bytes; the last step may be shorter
+    newlines: tuple[int, ...]  # number of newlines in each step
+    hashes: tuple[int, ...]  # hash of each step, 64 bits
+    unended: bool  # true if the file ends in a line without a newline
 
     def of_range(self, start: int, end: int) -> StepRange:
         """Returns the hashes of the steps that contain the bytes from ``start`` to ``end``."""
@@ -146,23 +126,13 @@ class CheckedFile:
     """
 
     def __init__(self, path: Path, steps: StepRange) -> None:
-        """Opens nothing yet.
-
-        Args:
-            path: the file.
-            steps: the steps that contain all ranges to read.
-        """
+        """Opens nothing yet."""
         self.path, self._steps = path, steps
         self._buffer = self._held = memoryview(bytearray())
         self._at = 0  # offset of the held bytes in the file
 
     def read(self, begin: int, end: int) -> memoryview:
-        """Returns the bytes from ``begin`` to ``end``, or to the end of the file. The next call overwrites them.
-
-        Raises:
-            OSError: the file cannot be read.
-            ValueError: a step has changed since the file was digested.
-        """
+        """Returns the bytes from ``begin`` to ``end``, or to the end of the file. The next call overwrites them."""
         wanted = self._steps.containing(begin, end)
         at, size = wanted.first * wanted.step, len(wanted.hashes) * wanted.step
         known = self._held[at - self._at :][:size] if at >= self._at else memoryview(b"")
@@ -243,21 +213,13 @@ class DigestCache:
         """Returns the SHA-256 of a file.
 
         Args:
-            path: the file.
             trust: True to return a valid entry of the cache without reading the file.
             steps: True to compute the steps of the file too, for :meth:`steps`.
-
-        Raises:
-            OSError: the file cannot be read.
         """
         return self._entry(path, trust=trust, steps=steps).digest
 
     def steps(self, path: Path) -> FileSteps:
-        """Returns the steps of a file, from the cache if the entry is valid.
-
-        Raises:
-            OSError: the file cannot be read.
-        """
+        """Returns the steps of a file, from the cache if the entry is valid."""
         steps = self._entry(path, trust=True, steps=True).steps
         assert steps is not None
         return steps

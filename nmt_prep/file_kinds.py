@@ -21,17 +21,11 @@ _MARKUP = (
 
 
 class FileKind(NamedTuple):
-    """The guessed format of a file.
+    """The guessed format of a file."""
 
-    Attributes:
-        format: the corpus format that reads it; empty if there is none.
-        encoding: the encoding that its byte order mark shows; else empty.
-        words: description for messages, such as "Parquet" or "a PDF document".
-    """
-
-    format: str
-    encoding: str
-    words: str
+    format: str  # the corpus format that reads it; empty if there is none
+    encoding: str  # the encoding that its byte order mark shows; else empty
+    words: str  # description for messages, such as "Parquet" or "a PDF document"
 
 
 _MAGIC = (
@@ -97,14 +91,7 @@ def _lines_kind(text: str) -> FileKind | None:
 
 
 def mismatch(path: Path, format: str, encoding: str, part: str = "both") -> str:  # noqa: A002 - named like the config key
-    """Returns what a file looks like and what to change if that contradicts the config; else "".
-
-    Args:
-        path: the file, decompressed.
-        format: format of the corpus in the config.
-        encoding: encoding of the file in the config.
-        part: the side of the file, or ``both``.
-    """
+    """Returns what a file looks like and what to change if that contradicts the config; else ""."""
     kind = file_kind(path)
     if kind is None or (kind.format == format and not kind.encoding):
         return ""

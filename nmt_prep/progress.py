@@ -63,11 +63,7 @@ class Meter:
         self._lock = threading.Lock()
 
     def advance(self, amount: int) -> None:
-        """Adds to the amount done.
-
-        Raises:
-            StoppedError: the run is being stopped.
-        """
+        """Adds to the amount done."""
         if self._progress.stopping.is_set():
             raise StoppedError
         with self._lock:
@@ -107,14 +103,10 @@ class Meter:
 
 
 class Progress:
-    """Passes the reports of stages to all listeners; without listeners it is silent.
-
-    Attributes:
-        stopping: set to stop the run early; meters then raise :class:`StoppedError` in their tasks.
-    """
+    """Passes the reports of stages to all listeners; without listeners it is silent."""
 
     def __init__(self, *listeners: Listener) -> None:
-        self.stopping = threading.Event()
+        self.stopping = threading.Event()  # set to stop the run early; meters then raise `StoppedError` in their tasks
         self._listeners = listeners
 
     @contextmanager
@@ -201,14 +193,11 @@ class _DescribingListener(Listener):
 
 
 class BarListener(_DescribingListener):
-    """Progress bars on a terminal, all in one display.
-
-    Attributes:
-        bars: the display.
-    """
+    """Progress bars on a terminal, all in one display."""
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
         super().__init__(console, describe)
+        # the display
         self.bars = _Bars(
             TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
             BarColumn(_BAR_WIDTH),

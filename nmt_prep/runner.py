@@ -125,11 +125,7 @@ def run(
 
 
 def _check_health(outcomes: Iterable[Outcome], *, unpublished: bool) -> None:
-    """Checks that no stage has warnings.
-
-    Raises:
-        HealthError: a stage has warnings; the message lists them.
-    """
+    """Checks that no stage has warnings."""
     warnings = [str(warning) for outcome in outcomes for warning in outcome.warnings]
     if warnings:
         count = "a warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
@@ -198,11 +194,7 @@ def check_current(config: Config, last: type[AnyStage], what: str) -> None:
 
 
 def _check_names(**arguments: Collection[str]) -> None:
-    """Checks that each argument is a collection of names, and not one name, whose letters would be taken for names.
-
-    Raises:
-        ArgumentError: an argument is a single name.
-    """
+    """Checks that each argument is a collection of names, and not one name, whose letters would be taken for names."""
     for argument, names in arguments.items():
         if isinstance(names, str):
             raise ArgumentError(f"{argument} is {names!r}; give a list of names: {[names]!r}")
@@ -221,11 +213,7 @@ def _pipeline(
     lock_file: str | os.PathLike[str] | None,
     renew: bool | Collection[str] = False,
 ) -> Pipeline:
-    """Returns the pipeline of a config.
-
-    Raises:
-        ArgumentError: ``named`` contains a name that no stage of this config has.
-    """
+    """Returns the pipeline of a config."""
     lock = lock_of(config, renew=renew) if lock_file is None else LockFile(Path(lock_file), renew=renew)
     return Pipeline(_stages(config, named), config, progress, lock)
 
@@ -257,11 +245,7 @@ def _failure_told(progress: Progress) -> Iterator[None]:
 
 
 def _stages(config: Config, named: Iterable[str]) -> list[AnyStage]:
-    """Returns the stages that the config needs, after checking the given names.
-
-    Raises:
-        ArgumentError: a name is not the name of a stage of this config.
-    """
+    """Returns the stages that the config needs, after checking the given names."""
     stages = [stage for stage in all_stages.STAGES if stage.applies(config)]
     known = [stage.name for stage in stages]
     unknown = sorted(set(named) - set(known))
@@ -274,18 +258,7 @@ def _stages(config: Config, named: Iterable[str]) -> list[AnyStage]:
 def _open_engine(
     config: Config, executor: Executor | None, workers: int | None, progress: Progress
 ) -> Iterator[Engine]:
-    """Opens the engine for a run; a cluster that it starts ends with the ``with`` block.
-
-    Args:
-        config: chooses the engine and the number of workers.
-        executor: runs the tasks, if given.
-        workers: number of parallel tasks; overrides the config.
-        progress: receives events of failed tasks; its ``stopping`` ends tasks of this process early.
-
-    Raises:
-        ConfigError: the engine's package is not installed, or ``workers`` does not apply to it.
-        EngineError: the scheduler does not answer.
-    """
+    """Opens the engine for a run; a cluster that it starts ends with the ``with`` block."""
     if executor is not None:
         # Executors of the standard library have this attribute; others may have it.
         known = getattr(executor, "_max_workers", None)

@@ -47,18 +47,7 @@ def keep_freed_memory() -> None:
 
 
 def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = MissingPackageError) -> Any:
-    """Imports a module that comes with an extra.
-
-    Args:
-        module: name of the module.
-        extra: the extra of this package that installs it.
-        what: what needs it, for the message.
-        kind: type of the error.
-
-    Raises:
-        NmtPrepError: the module is not installed; an error of the type ``kind``, whose message has the command to
-            install it.
-    """
+    """Imports a module that comes with an extra."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -78,11 +67,7 @@ def missing_module(error: ImportError) -> str | None:
 
 
 def check_extra(module: str, extra: str, what: str) -> None:
-    """Checks that a module of an extra is installed, without loading it.
-
-    Raises:
-        MissingPackageError: it is not installed; the arguments and the message are those of ``needed_extra``.
-    """
+    """Checks that a module of an extra is installed, without loading it."""
     if find_spec(module) is None:
         raise MissingPackageError(_missing(module, extra, what))
 
@@ -100,9 +85,6 @@ def kept(most: int = 1) -> Callable[[Callable[[*Key], Content]], Callable[[*Key]
     """Caches the last results of a function for all threads of the process; each result is computed by one thread.
 
     The oldest result is dropped before another one is computed.
-
-    Args:
-        most: number of results to keep.
     """
 
     def decorated(load: Callable[[*Key], Content]) -> Callable[[*Key], Content]:
@@ -123,14 +105,11 @@ def kept(most: int = 1) -> Callable[[Callable[[*Key], Content]], Callable[[*Key]
     return decorated
 
 
-_GUARD = ("/bin/sh", "-c", "read line || kill -KILL 0")
-"""Kills its process group if its input ends without a line."""
+_GUARD = ("/bin/sh", "-c", "read line || kill -KILL 0")  # Kills its process group if its input ends without a line
 
-_running: set[int] = set()
-"""Process groups of the programs that run."""
+_running: set[int] = set()  # Process groups of the programs that run
 
-_unstoppable: set[int] = set()
-"""Threads within :func:`unstoppable`."""
+_unstoppable: set[int] = set()  # Threads within `unstoppable`
 
 _lock = threading.Lock()
 
@@ -162,16 +141,6 @@ def child(
 
     A shell leads the group. It waits for the end of its input, which the system closes if this process ends in any way.
     If the program has already ended, its children are not ended.
-
-    Args:
-        command: the program and its arguments.
-        directory: its working directory.
-        given: its standard input.
-        output: its standard output.
-        errors: its standard error.
-
-    Raises:
-        OSError: the program cannot be started.
     """
     with ExitStack() as stack:
         with _lock:  # so that end_children does not miss a program that is just starting

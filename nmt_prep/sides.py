@@ -7,5 +7,4 @@ from typing import Literal, TypeAlias
 
 Side: TypeAlias = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
-OTHER: Mapping[Side, Side] = {"source": "target", "target": "source"}
-"""The other side of each side."""
+OTHER: Mapping[Side, Side] = {"source": "target", "target": "source"}  # The other side of each side

@@ -41,39 +41,24 @@ from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
 
-Row: TypeAlias = "dict[str, Any]"
-"""A pair: its columns by name."""
+Row: TypeAlias = "dict[str, Any]"  # A pair: its columns by name
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A selection of pairs.
-
-    Attributes:
-        split: the split.
-        corpus: a corpus of the split; None for all.
-        row: a row of that corpus; None for all.
-        pattern: a regular expression (RE2) that a side must match; None for any text.
-        number: maximum number of pairs.
-        seed: seed of a random choice; None for the first pairs.
-        pieces: true to add the pieces of each side.
-    """
+    """A selection of pairs."""
 
     split: str
-    corpus: str | None
-    row: int | None
-    pattern: str | None
-    number: int
-    seed: int | None
-    pieces: bool
+    corpus: str | None  # a corpus of the split; None for all
+    row: int | None  # a row of that corpus; None for all
+    pattern: str | None  # a regular expression (RE2) that a side must match; None for any text
+    number: int  # maximum number of pairs
+    seed: int | None  # seed of a random choice; None for the first pairs
+    pieces: bool  # true to add the pieces of each side
 
 
 def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
-    """Checks that stages have run.
-
-    Raises:
-        OutputError: a stage has not run.
-    """
+    """Checks that stages have run."""
     for stage in stages:
         if stage.name not in outputs.manifests:
             raise OutputError(f"the stage {stage.name} has not run yet in {outputs.root}; run it --until {stage.name}")
@@ -89,19 +74,7 @@ def chosen(config: Config, stage: str | None, wanted: Wanted) -> Iterator[Row]:
 
 
 def chosen_in(outputs: Outputs, stage: str, wanted: Wanted) -> Iterator[Row]:
-    """Yields pairs of a run; the outputs need a config only for a wanted row or for pieces.
-
-    Args:
-        outputs: the outputs of its stages.
-        stage: compile, clean or encode, or ``rejected`` for the pairs that clean dropped.
-        wanted: the pairs to choose.
-
-    Raises:
-        ArgumentError: there is no such stage, split, corpus or row, or the row was dropped.
-        OutputError: the stage has not run yet.
-        CorpusError: a part cannot be read.
-        RecordsError: a shard is damaged.
-    """
+    """Yields pairs of a run; the outputs need a config only for a wanted row or for pieces."""
     if stage == Encode.name:
         return _chosen_records(outputs, wanted)
     if stage == REJECTED:
@@ -132,14 +105,7 @@ def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row,
     """Returns where a record comes from, and the number of records of its split.
 
     Args:
-        config: the config of the run.
-        split: the split.
-        where: the record, as :meth:`nmt_prep.stages.lineage.Lineage.record` takes it.
         pieces: true to add the pieces of each side.
-
-    Raises:
-        ArgumentError: there is no such record or row, or the row was dropped.
-        OutputError: the records have not been made yet, or the config has changed since.
     """
     outputs = outputs_in(config.run_dir, STAGES, config)
     require(outputs, *documents_stages(config), Compile, Vocabulary, Encode)
@@ -214,15 +180,10 @@ def _one_row(outputs: Outputs, parts: list[PairFile], wanted: Wanted) -> Iterato
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Pairs of a file in batches, which are read one at a time.
+    """Pairs of a file in batches, which are read one at a time."""
 
-    Attributes:
-        sizes: returns the number of pairs of each batch.
-        read: returns a batch by its number.
-    """
-
-    sizes: Callable[[], list[int]]
-    read: Callable[[int], pa.Table]
+    sizes: Callable[[], list[int]]  # returns the number of pairs of each batch
+    read: Callable[[int], pa.Table]  # returns a batch by its number
 
     def batches(self) -> Iterator[pa.Table]:
         """Yields all batches."""
@@ -300,14 +261,6 @@ class _Decoder:
 
         In layout ``packed``, whose order differs from the shuffle's, the column ``packed`` replaces record and
         position.
-
-        Args:
-            shard: file name of the shard.
-            before: number of pairs in the shards before it.
-            first: number of the first pair in the shard.
-            corpora: numbers of the corpora of the pairs.
-            inputs: ids of the sources.
-            targets: ids of the targets.
         """
         names = self._names[np.asarray(corpora, np.int64)].tolist()
         ids: dict[Side, list[list[int]]] = {"source": inputs.to_lists(), "target": targets.to_lists()}

@@ -17,25 +17,15 @@ from nmt_prep.sides import SIDES
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts of pairs.
+    """Counts of pairs."""
 
-    Attributes:
-        round: name of the round of training.
-        pairs: number of counted pairs.
-        arrays: sums by name; see :mod:`nmt_prep.align.model`.
-    """
-
-    round: str
-    pairs: int
-    arrays: Arrays
+    round: str  # name of the round of training
+    pairs: int  # number of counted pairs
+    arrays: Arrays  # sums by name; see `model`
 
 
 def merge(counts: Iterable[Counts], threads: int = 1) -> Counts:
-    """Adds up the counts of a round. Their order, and the number of threads, do not matter.
-
-    Raises:
-        ValueError: there are no counts, or counts of different rounds.
-    """
+    """Adds up the counts of a round. Their order, and the number of threads, do not matter."""
     return reduce(lambda first, second: _added(first, second, threads), counts)
 
 

@@ -31,17 +31,7 @@ _VERSION = 2
 
 
 def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays) -> None:
-    """Writes a file atomically; a device or pipe is written in place.
-
-    Args:
-        path: the file.
-        kind: name of its content, for example ``model``.
-        facts: values that JSON can hold.
-        arrays: one-dimensional arrays by name.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Writes a file atomically; a device or pipe is written in place."""
     listed = [[name, _dtype(array), len(array)] for name, array in arrays.items()]
     header = {"nmt_prep": "alignment", "version": _VERSION, "kind": kind, **facts, "arrays": listed}
     size = len(_line(header, "0" * 64))
@@ -53,17 +43,7 @@ def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays
 
 
 def read_arrays(path: Path, kind: str, dtypes: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Returns the facts of a file, and its arrays, mapped into memory.
-
-    Args:
-        path: the file.
-        kind: name of the content that it must have.
-        dtypes: types of arrays by name, for example ``<i8``. The file need not have all of these arrays.
-
-    Raises:
-        AlignmentModelError: the file has other content, or is damaged.
-        OSError: the file cannot be read.
-    """
+    """Returns the facts of a file, and its arrays, mapped into memory."""
     if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe waits for its writer
         raise AlignmentModelError(f"{path} is not a regular file, so it cannot be mapped into memory; copy it to one")
     with path.open("rb") as file:

@@ -35,18 +35,13 @@ SYMMETRIZATIONS: tuple[Symmetrization, ...] = get_args(Symmetrization)
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Links of pairs: the links of pair i are ``links[offsets[i]:offsets[i + 1]]``.
+    """Links of pairs: the links of pair i are ``links[offsets[i]:offsets[i + 1]]``."""
 
-    Attributes:
-        links: numbers of a source word and of a target word, from 0, ordered by source word, then target word: int32,
-            shape ``[links, 2]``.
-        offsets: int64, shape ``[pairs + 1]``.
-        too_long: number of pairs that lack all or some links because of their length.
-    """
-
+    # numbers of a source word and of a target word, from 0, ordered by source word, then target word: int32, shape
+    # `[links, 2]`
     links: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
-    too_long: int
+    offsets: npt.NDArray[np.int64]  # int64, shape `[pairs + 1]`
+    too_long: int  # number of pairs that lack all or some links because of their length
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -63,13 +58,7 @@ def pharaoh_text(links: Links, threads: int = 1) -> memoryview:
 
 
 def pieces_of(lines: TextColumn, rows: Ragged, tokenizer: Tokenizer) -> tuple[Words, npt.NDArray[np.bool_]]:
-    """Returns the positions of pieces in lines, and whether those of each line are known: bool, shape ``[lines]``.
-
-    Args:
-        lines: the lines.
-        rows: ids of the lines.
-        tokenizer: the tokenizer that gave the ids.
-    """
+    """Returns the positions of pieces in lines, and whether those of each line are known: bool, shape ``[lines]``."""
     spans = tokenizer.piece_spans(lines, rows)
     return Words(spans.begins, spans.ends, rows.offsets), spans.known
 
@@ -80,14 +69,6 @@ def piece_links(links: Links, words: tuple[Words, Words], pieces: tuple[Words, W
     A piece and a word overlap if they have a byte in common. Two pieces are linked if they overlap with linked words.
     A pair has at most 1,024 links, and 16 more per piece of both sides; of a pair with more, the words with the most
     links have none.
-
-    Args:
-        links: links of the words.
-        words: the words of the source and the target lines.
-        pieces: the pieces of the source and the target lines, with positions of the same kind.
-
-    Raises:
-        ValueError: the arguments have different numbers of lines, or a link has no word.
     """
     spans = [(places.begins, places.ends, places.offsets) for places in (*words, *pieces)]
     numbers = np.ascontiguousarray(links.links, np.int32).reshape(-1)
@@ -95,8 +76,7 @@ def piece_links(links: Links, words: tuple[Words, Words], pieces: tuple[Words, W
     return Links(linked.reshape(-1, 2), offsets, links.too_long + cut)
 
 
-NULL = "NULL"
-"""Stands for the other side of a piece without a link."""
+NULL = "NULL"  # Stands for the other side of a piece without a link
 
 _PENDING = 1 << 22
 
@@ -171,14 +151,8 @@ def write_shortlist(
     """Writes ``lex.s2t``, or with ``backward`` ``lex.t2s``; returns the number of lines.
 
     Args:
-        counts: the counts.
-        path: the file.
-        pieces: texts of the pieces of the source and the target vocabulary, without white space.
         backward: true if the target piece is given.
         best: maximum number of other pieces for a given piece; None for all.
-
-    Raises:
-        OutputError: the file cannot be written.
     """
     given, other = ((NULL, *texts) for texts in (reversed(pieces) if backward else pieces))
     rows = counts.rows(backward=backward, best=best)

@@ -26,29 +26,23 @@ from nmt_prep.sides import SIDES
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 Weights: TypeAlias = "npt.NDArray[np.float32]"
 
-_NO_LINK = 0.3
-"""Probability that a word has no link, whatever the word."""
+_NO_LINK = 0.3  # Probability that a word has no link, whatever the word
 
 _UNSEEN = 0.03
 """Probability of a word given another word, if the table lacks the pair, as a multiple of the word's share in the
 text."""
 
-_STEEPNESS = 2.0
-"""Factor by which the logarithm of a link's weight falls with its distance from the diagonal."""
+_STEEPNESS = 2.0  # Factor by which the logarithm of a link's weight falls with its distance from the diagonal
 
 _PSEUDO_COUNT = 2.0
 """Count that scoring adds to each word, spread over the words of the other side by their shares. It makes words with
 few counts weak evidence, and words without counts no evidence."""
 
-_MIXED = 1e-3
-"""Least probability of a word in a pair, as a multiple of its share in the text."""
-
-_LEAST_VALUE = -3.0
-"""Least value of a word in the score of a pair."""
+_MIXED = 1e-3  # Least probability of a word in a pair, as a multiple of its share in the text
+_LEAST_VALUE = -3.0  # Least value of a word in the score of a pair
 
 
-SCORE_OPTIONS = (_PSEUDO_COUNT, _MIXED, _LEAST_VALUE)
-"""Options of the native functions that compute values of words."""
+SCORE_OPTIONS = (_PSEUDO_COUNT, _MIXED, _LEAST_VALUE)  # Options of the native functions that compute values of words
 
 _DTYPES = {
     **{f"{side}.hashes": "<u8" for side in SIDES},
@@ -61,8 +55,7 @@ _DTYPES = {
 }
 """Types of the arrays of a model."""
 
-CLASSIFIER = "adequacy"
-"""Name of a classifier's facts in the file of a model, and prefix of the names of its arrays."""
+CLASSIFIER = "adequacy"  # Name of a classifier's facts in the file of a model, and prefix of the names of its arrays
 
 _CLASSIFIER_DTYPES = {
     **{f"{CLASSIFIER}.{side}.sums": "<i8" for side in SIDES},
@@ -314,12 +307,7 @@ class Model:
 
 
 def _restored(facts: object, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
-    """Returns the model in a file; checks everything that its use relies on.
-
-    Raises:
-        KeyError: an array is missing.
-        ValueError: facts or arrays do not fit together.
-    """
+    """Returns the model in a file; checks everything that its use relies on."""
     match facts:
         case {"settings": stored, "rounds_done": int(done), "share": float(share), **others} if (
             not others and 0 < share <= 1
@@ -338,15 +326,13 @@ def _restored(facts: object, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
     return model
 
 
-LEAST_KNOWN = 0.4
-"""Least share of the words of a side that a model must know."""
+LEAST_KNOWN = 0.4  # Least share of the words of a side that a model must know
 
 _LEAST_WORDS = 10
 """Minimum number of words of a side from which to judge whether a model suits a text; a few names may all be
 unknown."""
 
-shared_model = shared(Model.load)
-"""Returns the model in a file; see :func:`~nmt_prep.align.files.shared`."""
+shared_model = shared(Model.load)  # Returns the model in a file; see `shared`
 
 
 def tells(model: Model, source: TextColumn, target: TextColumn) -> bool:

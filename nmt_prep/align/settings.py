@@ -9,35 +9,24 @@ JUMP_ROUNDS = 3
 DIAGONAL_ROUNDS_OF_SCORES = 2
 """Rounds of a model that only scores. Neither a further round nor jumps find more misaligned pairs."""
 
-MOST = 2**31 - 1
-"""The largest ``stem`` and ``table``."""
+MOST = 2**31 - 1  # The largest `stem` and `table`
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of a model: its words, their stems, and its size.
+    """Settings of a model: its words, their stems, and its size."""
 
-    Attributes:
-        pretokenized: True for words separated by ASCII white space.
-        stem: number of characters to which rare words are cut, so that their forms share counts; 0 to keep all words
-            whole.
-        table: maximum number of pairs of words in the lexical table. It bounds the memory of training, at about 40
-            bytes for each pair of words, whatever the number of pairs of lines.
-        jumps: True to learn the jumps from link to link, which improves links, but not scores.
-    """
-
-    pretokenized: bool = False
+    pretokenized: bool = False  # True for words separated by ASCII white space
+    # number of characters to which rare words are cut, so that their forms share counts; 0 to keep all words whole
     stem: int = 4
+    # maximum number of pairs of words in the lexical table. It bounds the memory of training, at about 40 bytes for
+    # each pair of words, whatever the number of pairs of lines.
     table: int = 1 << 23
-    jumps: bool = True
+    jumps: bool = True  # True to learn the jumps from link to link, which improves links, but not scores
 
     @classmethod
     def restored(cls, facts: object) -> Settings:
-        """Returns the settings in a file.
-
-        Raises:
-            ValueError: ``facts`` are not settings.
-        """
+        """Returns the settings in a file."""
         match facts:
             case {"pretokenized": bool(spaces), "stem": int(stem), "table": int(table), "jumps": bool(jumps), **others}:
                 if not others and 0 <= stem <= MOST and 1 <= table <= MOST:
@@ -49,8 +38,7 @@ RUN_SETTINGS = Settings(table=1 << 22)
 """Settings of models that runs learn. The size of the table does not depend on the engine's memory, because models
 depend on the size."""
 
-SCORE_SETTINGS = replace(RUN_SETTINGS, jumps=False)
-"""Settings of models that score pairs and do not link their words."""
+SCORE_SETTINGS = replace(RUN_SETTINGS, jumps=False)  # Settings of models that score pairs and do not link their words
 
 LEARNING_VERSION = 3
 """Must be increased if the same pairs give another model, or the same model gives other links or scores."""

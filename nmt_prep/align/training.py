@@ -55,14 +55,9 @@ _LEAST_ASSOCIATION = 2.0**-19
 """Least product of the shares of a cell in its row and its column. No later round would link the words of other cells,
 so the table leaves them out."""
 
-_LEAST_CELL = ALIGN_ONE // 1024
-"""Least count of a cell after a diagonal round; other cells are dropped."""
-
-_EQUAL_WORDS = 0.5
-"""Count of links that is added for equal words on both sides, such as names and numbers."""
-
-_FREQUENT = 100
-"""Least count of a word that is learned whole, not by its stem."""
+_LEAST_CELL = ALIGN_ONE // 1024  # Least count of a cell after a diagonal round; other cells are dropped
+_EQUAL_WORDS = 0.5  # Count of links that is added for equal words on both sides, such as names and numbers
+_FREQUENT = 100  # Least count of a word that is learned whole, not by its stem
 
 _CELL_NAMES = ("offsets", "targets", "counts")
 
@@ -74,7 +69,6 @@ class Counter:
         """Prepares for counting.
 
         Args:
-            model: an unfinished model.
             threads: number of threads; it does not change the counts.
         """
         if model.round is None:
@@ -84,12 +78,7 @@ class Counter:
         self._parts: list[tuple[int, Counts]] = []  # batches, counts; entries of equally many batches merge
 
     def add(self, source: TextColumn, target: TextColumn) -> None:
-        """Counts a batch.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-            ValueError: the sides have different numbers of lines.
-        """
+        """Counts a batch."""
         if self._round == "words":
             self._include(_count_words(source, target, self._model.settings, self._threads))
         else:
@@ -137,12 +126,7 @@ def updated(model: Model, counts: Counts, threads: int = 1) -> Model:
     """Returns the model after its next round.
 
     Args:
-        model: the model with which the text was counted.
-        counts: the counts of the whole text.
         threads: number of threads; it does not change the model.
-
-    Raises:
-        ValueError: the counts are of another round.
     """
     if counts.round != model.round:
         raise ValueError(f"the model needs counts of the round {model.round}, not of {counts.round}")
@@ -168,14 +152,8 @@ def learn(
 
     Args:
         read: yields source and target lines of all pairs in batches; it is called twice.
-        settings: settings of the model.
-        prior: a finished model to start from.
         threads: number of threads; it does not change the model.
         tick: is called with the number of pairs of each batch in each round.
-
-    Raises:
-        AlignmentModelError: the prior is not finished, or divides lines into other words.
-        InvalidTextError: a line is not UTF-8.
     """
     model = Model.start(settings, prior)
     counter = Counter(model, threads)

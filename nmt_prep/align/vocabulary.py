@@ -19,23 +19,16 @@ Integers: TypeAlias = "npt.NDArray[np.int64]"
 _UNKNOWN_COUNT = 0.5
 MOST_WORDS = 1 << 22
 
-_MOST_COUNTED = 1 << 53
-"""Maximum number of words of a text; the number is still exact as a float."""
+_MOST_COUNTED = 1 << 53  # Maximum number of words of a text; the number is still exact as a float
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Places of the words of lines: words ``offsets[i]`` to ``offsets[i + 1]`` are in line i.
+    """Places of the words of lines: words ``offsets[i]`` to ``offsets[i + 1]`` are in line i."""
 
-    Attributes:
-        begins: position of the first byte of each word in its line: int32, shape ``[words]``.
-        ends: position after the last byte of each word: int32, shape ``[words]``.
-        offsets: int64, shape ``[lines + 1]``.
-    """
-
-    begins: npt.NDArray[np.int32]
-    ends: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
+    begins: npt.NDArray[np.int32]  # position of the first byte of each word in its line: int32, shape `[words]`
+    ends: npt.NDArray[np.int32]  # position after the last byte of each word: int32, shape `[words]`
+    offsets: npt.NDArray[np.int64]  # int64, shape `[lines + 1]`
 
 
 def words_of(lines: TextColumn, *, pretokenized: bool = False) -> Words:
@@ -47,26 +40,17 @@ def words_of(lines: TextColumn, *, pretokenized: bool = False) -> Words:
     with equal ones that follow it. Spaces belong to no word.
 
     Args:
-        lines: the lines.
         pretokenized: true for words separated by ASCII white space.
-
-    Raises:
-        InvalidTextError: a line is not UTF-8.
     """
     return Words(*word_spans(lines.data, lines.offsets, pretokenized))
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The known words of a side.
+    """The known words of a side."""
 
-    Attributes:
-        hashes: hashes of the words, in order of their numbers: uint64, shape ``[words]``.
-        counts: number of occurrences of each word in the text: int64, shape ``[words]``.
-    """
-
-    hashes: Hashes
-    counts: Integers
+    hashes: Hashes  # hashes of the words, in order of their numbers: uint64, shape `[words]`
+    counts: Integers  # number of occurrences of each word in the text: int64, shape `[words]`
 
     @classmethod
     def of(cls, stems: Hashes, counts: Integers) -> Vocabulary:
@@ -84,11 +68,7 @@ class Vocabulary:
 
     @classmethod
     def restored(cls, hashes: Hashes, counts: Integers) -> Vocabulary:
-        """Returns the vocabulary in a file.
-
-        Raises:
-            ValueError: no text has such hashes and counts.
-        """
+        """Returns the vocabulary in a file."""
         if len(hashes) != len(counts) or not len(np.unique(hashes)) == len(hashes) <= MOST_WORDS:
             raise ValueError("its words are not distinct, too many, or not as many as their counts")
         if len(counts) and (counts.min() < 1 or counts.sum(dtype=np.float64) > _MOST_COUNTED):
@@ -112,11 +92,7 @@ class Vocabulary:
     def numbers(
         self, lines: TextColumn, settings: Settings, threads: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Returns the numbers of the words of lines, and the offsets of each line's words.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-        """
+        """Returns the numbers of the words of lines, and the offsets of each line's words."""
         return self._numbers.encode(lines.data, lines.offsets, settings.pretokenized, settings.stem, threads)
 
     def marked(
@@ -125,9 +101,6 @@ class Vocabulary:
         """Returns the numbers of the words of lines, the offsets of each line's words, and the marks of the words.
 
         A mark holds the kind of punctuation or the number that a word is, and its length.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
         """
         return self._numbers.encode_marked(lines.data, lines.offsets, settings.pretokenized, settings.stem, threads)
 

@@ -30,37 +30,24 @@ Kind: TypeAlias = Literal["tar", "zip", "file"]
 
 @dataclass(frozen=True)
 class Beginning:
-    """The decompressed beginning of a member, or all of it.
+    """The decompressed beginning of a member, or all of it."""
 
-    Attributes:
-        member: name of the member; empty for a file that is not an archive.
-        path: file with the bytes.
-        size: bytes of the member in the archive, before decompression; None if the file is not an archive.
-        whole: true if ``path`` has all bytes of the member.
-    """
-
-    member: str
-    path: Path
-    size: int | None
-    whole: bool
+    member: str  # name of the member; empty for a file that is not an archive
+    path: Path  # file with the bytes
+    size: int | None  # bytes of the member in the archive, before decompression; None if the file is not an archive
+    whole: bool  # true if `path` has all bytes of the member
 
 
 @dataclass
 class Contents:
-    """The members of a file.
+    """The members of a file."""
 
-    Attributes:
-        kind: kind of archive, or ``file`` for a single file.
-        names: names of the members that were seen.
-        complete: true if the file has no other members.
-        beginnings: the beginnings of the matching members, sorted by name, for each requested name or pattern.
-        faults: errors, each with the requested name or pattern; with None for an error of the whole file.
-    """
-
-    kind: Kind
-    names: list[str] = field(default_factory=list)
-    complete: bool = True
+    kind: Kind  # kind of archive, or `file` for a single file
+    names: list[str] = field(default_factory=list)  # names of the members that were seen
+    complete: bool = True  # true if the file has no other members
+    # the beginnings of the matching members, sorted by name, for each requested name or pattern
     beginnings: dict[str, list[Beginning]] = field(default_factory=dict)
+    # errors, each with the requested name or pattern; with None for an error of the whole file
     faults: list[tuple[str | None, ArchiveError]] = field(default_factory=list)
 
     def unseen(self) -> list[str]:
@@ -72,23 +59,14 @@ class Contents:
 
 @dataclass(frozen=True)
 class Opened:
-    """A file that may be an archive.
+    """A file that may be an archive."""
 
-    Attributes:
-        shown: path or address of the file, for messages.
-        name: original file name.
-        size: bytes of the file; None if unknown.
-        file: the file, or its beginning.
-        whole: true if ``file`` is the whole file.
-        path: path of a local file; None for a remote file.
-    """
-
-    shown: object
-    name: str
-    size: int | None
-    file: io.BufferedReader[Any]
-    whole: bool
-    path: Path | None = None
+    shown: object  # path or address of the file, for messages
+    name: str  # original file name
+    size: int | None  # bytes of the file; None if unknown
+    file: io.BufferedReader[Any]  # the file, or its beginning
+    whole: bool  # true if `file` is the whole file
+    path: Path | None = None  # path of a local file; None for a remote file
 
 
 def contents_of(
@@ -99,14 +77,7 @@ def contents_of(
     In a large tar, members after the last requested one are not listed.
 
     Args:
-        opened: the file.
-        wanted: requested members, as for :func:`~nmt_prep.archives.extract_members`.
-        place: returns a new path for a member.
-        limits: limits of the archive.
         most: maximum number of decompressed bytes of a member to write.
-
-    Raises:
-        OutputError: a beginning cannot be written.
     """
     contents = Contents("file", beginnings={name: [] for name in wanted})
     stream = _Beginning(whole=opened.whole)
@@ -187,14 +158,10 @@ def _chunks(stream: Readable) -> Iterator[bytes]:
 
 
 class _Beginning:
-    """The decompressed stream of a tar, or of the beginning of one.
-
-    Attributes:
-        taken: number of bytes read.
-    """
+    """The decompressed stream of a tar, or of the beginning of one."""
 
     def __init__(self, *, whole: bool) -> None:
-        self.taken = 0
+        self.taken = 0  # number of bytes read
         self._whole = whole
         self._ahead = b""
 
@@ -204,11 +171,7 @@ class _Beginning:
         return self
 
     def read(self, size: int, /) -> bytes:
-        """Returns ``size`` bytes; fewer at the end.
-
-        Raises:
-            _EnoughError: enough was read in search of members.
-        """
+        """Returns ``size`` bytes; fewer at the end."""
         if self.taken > _MOST_UNPACKED:
             raise _EnoughError
         data = bytearray(self._ahead)

@@ -17,8 +17,7 @@ _LISTED = 10  # names in a message
 
 _SUFFIX = re.compile(r"\.(gz|bz2|xz|zst)$", re.IGNORECASE)
 
-ALWAYS_ALLOWED = 64 << 20
-"""Bytes that may be extracted from any archive, whatever the ratio to its size."""
+ALWAYS_ALLOWED = 64 << 20  # Bytes that may be extracted from any archive, whatever the ratio to its size
 
 
 class Readable(Protocol):
@@ -46,21 +45,14 @@ class Archive:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of an archive.
+    """An entry of an archive."""
 
-    Attributes:
-        name: name of the entry, as in the archive.
-        refused: why the entry may not be extracted; empty if it may.
-        open: opens the content of the entry; call it at most once, before the next entry is requested.
-        single: true if the file is not an archive, and the entry is its whole content.
-        size: bytes of the content as the archive states them; None if the file is not an archive.
-    """
-
-    name: str
-    refused: str
+    name: str  # name of the entry, as in the archive
+    refused: str  # why the entry may not be extracted; empty if it may
+    # opens the content of the entry; call it at most once, before the next entry is requested
     open: Callable[[], Peekable]
-    single: bool = False
-    size: int | None = None
+    single: bool = False  # true if the file is not an archive, and the entry is its whole content
+    size: int | None = None  # bytes of the content as the archive states them; None if the file is not an archive
 
 
 class DamagedError(ArchiveError):
@@ -74,9 +66,7 @@ class Budget:
         """Sets the limits.
 
         Args:
-            path: path or address of the archive, for messages.
             size: bytes of the archive.
-            limits: limits in the config.
         """
         self.path = path
         self.limits = limits
@@ -170,13 +160,6 @@ def paired(patterns: Mapping[str, str], names: Mapping[str, Sequence[str]]) -> d
 
     Numbers are compared by value and letters in any case, unless some names then are equal. A single name of each side
     only needs equal numbers.
-
-    Args:
-        patterns: the requested name or pattern of each side.
-        names: the names that it matches.
-
-    Raises:
-        AlignmentError: a name has no counterpart, or several.
     """
     groups = {
         part: {name: found.groups() if (found := matcher(patterns[part]).fullmatch(name)) else () for name in listed}

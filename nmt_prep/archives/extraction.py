@@ -67,19 +67,14 @@ def reading_error(path: object, error: Exception) -> ArchiveError:
 
 
 class MissingMemberError(ArchiveError):
-    """An archive lacks a member.
-
-    Attributes:
-        member: the requested name or pattern.
-    """
+    """An archive lacks a member."""
 
     def __init__(self, member: str, message: str) -> None:
         super().__init__(message)
-        self.member = member
+        self.member = member  # the requested name or pattern
 
 
-WHOLE_FILE = ""
-"""Used as a member's name to request the whole content of a file that is not an archive."""
+WHOLE_FILE = ""  # Used as a member's name to request the whole content of a file that is not an archive
 
 
 @dataclass(frozen=True)
@@ -100,21 +95,10 @@ def extract_members(
     """Writes the requested members of an archive, all of them or none.
 
     Args:
-        archive: the archive, or a single file, whose only member has the name of the file without compression suffix.
-        wanted: requested members: a :func:`member_name`, :data:`WHOLE_FILE`, or a pattern with ``*`` and ``?`` (within
-            a level) and ``**`` (across levels).
-        place: returns the path for a member.
-        limits: limits of the extracted content.
         advance: called with the number of bytes written.
 
     Returns:
         For each requested name or pattern, the matching members, sorted by name.
-
-    Raises:
-        DamagedError: the archive is damaged or cut short.
-        ArchiveError: the archive exceeds the limits; a member is missing, occurs twice, is encrypted or is not a
-            regular file; or a name is absolute or contains ``..``.
-        OutputError: a file cannot be written.
     """
     with ExitStack() as stack:
 
@@ -182,17 +166,7 @@ _NOT_MATCHED = {"a directory", "a volume label", "without a name"}  # reasons fo
 
 
 def matching(entry: Entry, patterns: Mapping[str, re.Pattern[str]], kept: Container[str], path: object) -> list[str]:
-    """Returns the requested names and patterns that an entry matches.
-
-    Args:
-        entry: the entry.
-        patterns: patterns of the requested names, made by :func:`~nmt_prep.archives.entry.matcher`.
-        kept: names of earlier entries that were requested.
-        path: path or address of the archive, for messages.
-
-    Raises:
-        ArchiveError: a requested entry may not be extracted, or occurs twice.
-    """
+    """Returns the requested names and patterns that an entry matches."""
     name = member_name(entry.name)
     matched = [wanted for wanted, pattern in patterns.items() if pattern.fullmatch(name)]
     if not matched or (entry.refused in _NOT_MATCHED and name not in patterns):
@@ -218,19 +192,7 @@ def entries_of(
     wanted: Iterable[str],
     within: Callable[[Peekable], Readable] = decompressed,
 ) -> Generator[Entry, None, None]:
-    """Yields the entries in the order of the archive. An entry of a tar can be read until the next one is requested.
-
-    Args:
-        name: original name of the file.
-        file: the archive, or a single file.
-        budget: limits of the entries.
-        wanted: requested members; a single file gets the name by which it is requested.
-        within: returns the decompressed stream of a tar.
-
-    Raises:
-        ArchiveError: an entry is refused.
-        Exception: one of :func:`damage_errors`, if the archive is damaged.
-    """
+    """Yields the entries in the order of the archive. An entry of a tar can be read until the next one is requested."""
     if file.peek(4)[:4] in STARTS:
         yield from zip_entries(file, budget)
     elif _is_tar(file):
@@ -295,9 +257,6 @@ def missing_member(
     """Returns the error for a requested member that an archive lacks.
 
     Args:
-        name: the requested name, pattern, or :data:`WHOLE_FILE`.
-        names: names of the members of the archive.
-        path: path or address of the archive.
         kind: apparent kind of a file that is not an archive; None for plain text.
         single: true for a file that is not an archive.
     """
@@ -336,9 +295,7 @@ def damage_of(path: Path, advance: Callable[[int], None], limits: Limits) -> str
     Undamaged content that extraction refuses, such as a decompression bomb or an encrypted member, is not reported.
 
     Args:
-        path: path of the file.
         advance: called with the number of bytes decompressed; an exception that it raises ends the test.
-        limits: limits of the decompressed content; content beyond them is not tested.
     """
     budget = Budget(path, path.stat().st_size, limits)
     total = 0

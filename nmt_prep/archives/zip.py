@@ -13,8 +13,7 @@ from typing import cast
 from nmt_prep.archives.entry import Budget, Entry, Peekable
 from nmt_prep.errors import ArchiveError
 
-STARTS = (b"PK\x03\x04", b"PK\x05\x06")
-"""Magic bytes of a zip, and of an empty zip."""
+STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # Magic bytes of a zip, and of an empty zip
 
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
@@ -26,17 +25,11 @@ _ENCRYPTED = 0x1
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
 _OTHER_METHODS = {9: "Deflate64", 20: "zstd", 93: "zstd", 95: "xz", 98: "PPMd"}
 
-PACKED = "packed with "
-"""Beginning of the reason for which a member with an unsupported compression is refused."""
+PACKED = "packed with "  # Beginning of the reason for which a member with an unsupported compression is refused
 
 
 def zip_entries(file: BufferedReader, budget: Budget) -> Iterator[Entry]:
-    """Yields the entries in the order of the zip's directory.
-
-    Raises:
-        zipfile.BadZipFile: the zip is damaged or cut short.
-        ArchiveError: the zip has too many entries, or entries that overlap.
-    """
+    """Yields the entries in the order of the zip's directory."""
     budget.check_members(_count_entries(file, budget.limits.max_members + 1))
     with zipfile.ZipFile(file) as zipped:
         infos = zipped.infolist()

@@ -22,27 +22,17 @@ class Split(NamedTuple):
 
     A batch is split into ``parts`` parts, or into single pairs if it has fewer pairs. The last ``more`` of the larger
     batches are split into one part more.
-
-    Attributes:
-        parts: at least 1.
-        more: number of batches.
     """
 
-    parts: Scalar
-    more: Scalar
+    parts: Scalar  # at least 1
+    more: Scalar  # number of batches
 
 
-WHOLE = Split(1, 0)
-"""Splits nothing."""
+WHOLE = Split(1, 0)  # Splits nothing
 
 
 def split_into(sizes: Int64s, batches: int) -> Split:
-    """Returns the split that makes a given number of batches, in as few parts each as possible.
-
-    Args:
-        sizes: pairs (rows, if packed) in each batch of a window, in any order.
-        batches: the wanted number of batches, from the present number to the number of pairs.
-    """
+    """Returns the split that makes a given number of batches, in as few parts each as possible."""
     parts, made, largest = 1, len(sizes), int(sizes.max(initial=1))
     while parts < largest:
         larger = int(np.count_nonzero(sizes > parts))
@@ -53,17 +43,11 @@ def split_into(sizes: Int64s, batches: int) -> Split:
 
 
 class Parts(NamedTuple):
-    """The batches of a window after some were split.
+    """The batches of a window after some were split."""
 
-    Attributes:
-        batch: int64: number of the batch that each part belongs to, ascending.
-        before: int64: number of pairs (rows, if packed) of that batch before the part.
-        sizes: int64: pairs (rows, if packed) in each part, none of them 0.
-    """
-
-    batch: Vector
-    before: Vector
-    sizes: Vector
+    batch: Vector  # int64: number of the batch that each part belongs to, ascending
+    before: Vector  # int64: number of pairs (rows, if packed) of that batch before the part
+    sizes: Vector  # int64: pairs (rows, if packed) in each part, none of them 0
 
 
 def split_batches(sizes: Vector, split: Split, on: Vectors) -> Parts:
@@ -71,8 +55,6 @@ def split_batches(sizes: Vector, split: Split, on: Vectors) -> Parts:
 
     Args:
         sizes: int64: pairs (rows, if packed) in each batch, in the order of delivery, none of them 0.
-        split: the number of parts.
-        on: the operations on vectors.
     """
     count = on.size(sizes)
     larger = on.where(sizes > split.parts)
@@ -86,75 +68,45 @@ def split_batches(sizes: Vector, split: Split, on: Vectors) -> Parts:
 
 
 class PlannedWindow(NamedTuple):
-    """A window, and the part of it to deliver.
+    """A window, and the part of it to deliver."""
 
-    Attributes:
-        number: number of the window in the epoch of the process. The random numbers of the window depend on it alone,
-            so a loader may start at any window.
-        runs: int64, shape ``[runs]``: numbers of the window's runs.
-        skip: number of pairs (rows, if packed) at the start that belong to another process.
-        take: number of pairs (rows, if packed) to deliver after the skipped ones.
-        done: number of the window's batches to skip, because they were delivered before.
-        split: how the batches are split.
-        key: key of the random numbers of the window's epoch; 0 if nothing is shuffled.
-        shift: int64, shape ``[corpora]``: offsets of the mix of the window's epoch; empty if corpora are not mixed.
-        epoch: number of the epoch.
-    """
-
+    # number of the window in the epoch of the process. The random numbers of the window depend on it alone, so a loader
+    # may start at any window.
     number: Scalar
-    runs: Vector
-    skip: Scalar
-    take: Scalar
-    done: Scalar
-    split: Split
-    key: Scalar
-    shift: Vector
-    epoch: Scalar
+    runs: Vector  # int64, shape `[runs]`: numbers of the window's runs
+    skip: Scalar  # number of pairs (rows, if packed) at the start that belong to another process
+    take: Scalar  # number of pairs (rows, if packed) to deliver after the skipped ones
+    done: Scalar  # number of the window's batches to skip, because they were delivered before
+    split: Split  # how the batches are split
+    key: Scalar  # key of the random numbers of the window's epoch; 0 if nothing is shuffled
+    shift: Vector  # int64, shape `[corpora]`: offsets of the mix of the window's epoch; empty if corpora are not mixed
+    epoch: Scalar  # number of the epoch
 
 
 class WindowPairs(NamedTuple):
-    """The data of pairs that the division of a window depends on.
+    """The data of pairs that the division of a window depends on."""
 
-    Attributes:
-        source: int64, shape ``[pairs]``: lengths of the sources.
-        target: int64, shape ``[pairs]``: lengths of the targets.
-        corpora: int64, shape ``[pairs]``: number of each pair's corpus; None in layout ``example``.
-        row_pairs: int64, shape ``[rows]``: number of pairs in each row of the records; empty if they are not packed.
-    """
-
-    source: Vector
-    target: Vector
-    corpora: Vector | None
-    row_pairs: Vector
+    source: Vector  # int64, shape `[pairs]`: lengths of the sources
+    target: Vector  # int64, shape `[pairs]`: lengths of the targets
+    corpora: Vector | None  # int64, shape `[pairs]`: number of each pair's corpus; None in layout `example`
+    row_pairs: Vector  # int64, shape `[rows]`: number of pairs in each row of the records; empty if they are not packed
 
 
 class Batches(NamedTuple):
-    """The batches of a window.
+    """The batches of a window."""
 
-    Attributes:
-        pairs: int64: numbers of the window's pairs in the order of batches (and of rows, if packed). The loader
-            truncates their ids to the rule's ``max_length``.
-        row_pairs: int64, shape ``[rows]``: number of pairs in each row; None if pairs are not packed.
-        sizes: int64, shape ``[batches]``: number of pairs (rows, if packed) in each batch, never 0.
-        widths: int64, shape ``[batches]``: length to which both sides of each batch are padded; None for the longest
-            row of each side. Packed rows are padded to the rule's ``row_length``.
-    """
-
+    # int64: numbers of the window's pairs in the order of batches (and of rows, if packed). The loader truncates their
+    # ids to the rule's `max_length`.
     pairs: Vector
-    row_pairs: Vector | None
-    sizes: Vector
+    row_pairs: Vector | None  # int64, shape `[rows]`: number of pairs in each row; None if pairs are not packed
+    sizes: Vector  # int64, shape `[batches]`: number of pairs (rows, if packed) in each batch, never 0
+    # int64, shape `[batches]`: length to which both sides of each batch are padded; None for the longest row of each
+    # side. Packed rows are padded to the rule's `row_length`.
     widths: Vector | None
 
 
 def cut_window(plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
-    """Divides a window into its batches, in the order in which they are delivered.
-
-    Args:
-        plan: the plan of the epoch, or of another epoch of the same split.
-        window: the window.
-        contents: the lengths of the window's pairs.
-        on: the operations on vectors.
-    """
+    """Divides a window into its batches, in the order in which they are delivered."""
     cut = _batches_of_pairs if plan.rule.row_length is None else _batches_of_rows
     return cut(plan, window, contents, on)
 
@@ -248,9 +200,6 @@ def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors, left: Vector | Non
     """Returns the number of pairs of each batch; all but the last are as large as the rule allows.
 
     Args:
-        longer: length of each pair's longer side, descending; for packed rows only the number of elements matters.
-        rule: limits of a batch, without buckets.
-        on: the operations on vectors.
         left: for each pair, the number of pairs from this pair on that may be in its batch; None for all.
     """
     if rule.pairs is None:
@@ -267,7 +216,6 @@ def sizes_of_batches(histogram: Int64s, rule: BatchRule) -> Int64s:
     Args:
         histogram: int64, number of pairs of each length of the longer side, from length 0 on; if pairs are packed, the
             number of rows at 0. With two dimensions, a row for each group of pairs with separate batches.
-        rule: limits of a batch.
     """
     if histogram.ndim == 2:
         return np.concatenate([sizes_of_batches(row, rule) for row in histogram])

@@ -33,21 +33,13 @@ from nmt_prep.subwords.frame import frame_sizes
 
 @dataclass(frozen=True)
 class Examples:
-    """Examples of consecutive segments, in the order of their targets.
+    """Examples of consecutive segments, in the order of their targets."""
 
-    Attributes:
-        first: for each side, the number of the first segment of each example, context included: int64.
-        target: int64, number of the first segment after the context.
-        end: int64, number after the last segment.
-        targets: int64, number of segments after the context, without repeated ones.
-        lengths: for each side, the number of ids of each example: int64.
-    """
-
-    first: dict[Side, Int64s]
-    target: Int64s
-    end: Int64s
-    targets: Int64s
-    lengths: dict[Side, Int64s]
+    first: dict[Side, Int64s]  # for each side, the number of the first segment of each example, context included: int64
+    target: Int64s  # int64, number of the first segment after the context
+    end: Int64s  # int64, number after the last segment
+    targets: Int64s  # int64, number of segments after the context, without repeated ones
+    lengths: dict[Side, Int64s]  # for each side, the number of ids of each example: int64
 
     def __len__(self) -> int:
         return len(self.end)
@@ -65,37 +57,22 @@ class Examples:
 
 
 class Segments(NamedTuple):
-    """Consecutive segments of a split, among them repeated ones.
+    """Consecutive segments of a split, among them repeated ones."""
 
-    Attributes:
-        entries: entries of an index, uint16, shape ``[segments, 3]``: length of the source and of the target in tokens,
-            number of the corpus.
-        continues: the column ``document``, uint8.
-        places: int64, numbers of the segments in the split; a repeated segment has the number of the segment after it.
-        breaks: int64, segments at which an example begins.
-        repeated: bool, True for segments that are context only; None if no segment is.
-        found: the repeated segments, numbered by the pairs of the runs; None if there is none.
-    """
-
+    # entries of an index, uint16, shape `[segments, 3]`: length of the source and of the target in tokens, number of
+    # the corpus
     entries: npt.NDArray[np.uint16]
-    continues: npt.NDArray[np.uint8]
+    continues: npt.NDArray[np.uint8]  # the column `document`, uint8
+    # int64, numbers of the segments in the split; a repeated segment has the number of the segment after it
     places: Int64s
-    breaks: Int64s
+    breaks: Int64s  # int64, segments at which an example begins
+    # bool, True for segments that are context only; None if no segment is
     repeated: npt.NDArray[np.bool_] | None = None
-    found: Repeated | None = None
+    found: Repeated | None = None  # the repeated segments, numbered by the pairs of the runs; None if there is none
 
     @classmethod
     def read(cls, index: SplitIndex, runs: Int64s, entries: npt.NDArray[np.uint16]) -> Segments:
-        """Reads the segments of some runs.
-
-        Args:
-            index: indexes of the split.
-            runs: the runs.
-            entries: lengths and corpora of the runs' pairs in the epoch, as in the index.
-
-        Raises:
-            RecordsError: a file of the records cannot be read.
-        """
+        """Reads the segments of some runs."""
         starts, pairs = index.starts_of(runs), index.runs.pairs[runs]
         segments = cls(entries, index.column_of("document", runs), spans(starts, pairs), sums_before(pairs))
         found = index.repeated_of(runs)
@@ -130,21 +107,15 @@ class Segments(NamedTuple):
 
 @dataclass(frozen=True)
 class Joining:
-    """How the segments of a split are joined.
+    """How the segments of a split are joined."""
 
-    Attributes:
-        info: settings of the records.
-        before: for each side, the number of ids that the frame puts before a row, by number of the corpus: int64.
-        after: for each side, the number of ids that the frame puts after a row, by number of the corpus: int64.
-        drawn: True if the documents to join are drawn; False if all are joined, in windows as long as possible.
-        seed: decides the draws, together with the epoch.
-    """
-
-    info: DocumentsInfo
+    info: DocumentsInfo  # settings of the records
+    # for each side, the number of ids that the frame puts before a row, by number of the corpus: int64
     before: dict[Side, Int64s]
+    # for each side, the number of ids that the frame puts after a row, by number of the corpus: int64
     after: dict[Side, Int64s]
-    drawn: bool
-    seed: int
+    drawn: bool  # True if the documents to join are drawn; False if all are joined, in windows as long as possible
+    seed: int  # decides the draws, together with the epoch
 
     @classmethod
     def of(cls, dataset: DatasetInfo, split: str, seed: int) -> Joining | None:
@@ -162,11 +133,7 @@ class Joining:
         return self.info.source_separator if side == "source" else self.info.target_separator
 
     def check(self, options: Options, rule: BatchRule) -> None:
-        """Checks the options of a loader.
-
-        Raises:
-            ArgumentError: an option conflicts with joined segments.
-        """
+        """Checks the options of a loader."""
         if (options.weights, options.temperature, options.language_pairs) != (None, None, None):
             raise ArgumentError("corpora of records with documents cannot be mixed or chosen; set documents to False")
         if rule.max_length is not None and rule.max_length < self.info.max_tokens and rule.too_long == "drop":
@@ -178,11 +145,7 @@ class Joining:
             raise ArgumentError("segments with context are not packed; set packed to False")
 
     def lengths(self, index: SplitIndex) -> Histogram:
-        """Returns a histogram of the lengths of sampled examples, up to the longest possible length.
-
-        Raises:
-            RecordsError: a file of the records cannot be read.
-        """
+        """Returns a histogram of the lengths of sampled examples, up to the longest possible length."""
         if not len(index.runs.pairs):
             return ()
         longest = max([self.info.max_tokens, *(int(shard.pairs[:, :2].max(initial=0)) for shard in index.shards)])
@@ -191,23 +154,13 @@ class Joining:
         return tuple(zip(*(column.tolist() for column in np.unique(longer, return_counts=True)), strict=True))
 
     def first_examples(self, index: SplitIndex) -> tuple[Segments, Examples]:
-        """Returns the segments of the first 16,384 pairs or more, or of all, and their examples in epoch 0.
-
-        Raises:
-            RecordsError: a file of the records cannot be read.
-        """
+        """Returns the segments of the first 16,384 pairs or more, or of all, and their examples in epoch 0."""
         window = next(EpochOrder(index, None).windows())
         segments = Segments.read(index, window.runs, index.pairs_of(window.runs))
         return segments, self.examples_of(window, segments, 0)
 
     def examples_of(self, window: Window | PlannedWindow, segments: Segments, epoch: int) -> Examples:
-        """Returns the examples whose targets are in a window.
-
-        Args:
-            window: the window.
-            segments: the segments of its runs.
-            epoch: number of the epoch.
-        """
+        """Returns the examples whose targets are in a window."""
         bounds = np.array([window.skip, window.skip + window.take])
         if segments.repeated is not None:  # a pair brings the repeated segments before it
             bounds = np.append(0, np.flatnonzero(~segments.repeated) + 1)[bounds]
@@ -215,12 +168,7 @@ class Joining:
         return examples[slice(*np.searchsorted(examples.target, bounds).tolist())]
 
     def examples(self, segments: Segments, epoch: int) -> Examples:
-        """Returns the examples of segments; no example crosses a break, and none ends in a repeated segment.
-
-        Args:
-            segments: the segments.
-            epoch: number of the epoch.
-        """
+        """Returns the examples of segments; no example crosses a break, and none ends in a repeated segment."""
         pairs, repeated = segments.entries, segments.repeated
         places = np.arange(len(pairs))
         starts = segments.continues == 0
@@ -277,9 +225,6 @@ class Joining:
 
         Args:
             joined: True for each segment in a joined document.
-            limits: for each segment, the end of a window that starts there, without the limit ``max_tokens``.
-            sums: see :meth:`_sums`.
-            shared: see :meth:`_sums`.
         """
         (inside,) = joined.nonzero()
         reach = limits[inside]
@@ -303,14 +248,7 @@ class Joining:
         return chance < self.info.share, size.astype(np.int64) + 1
 
     def joined(self, source: Ragged, target: Ragged, examples: Examples, segments: Segments) -> PairColumns:
-        """Returns the ids of examples.
-
-        Args:
-            source: the ids of the sources of all segments.
-            target: the ids of their targets.
-            examples: the examples.
-            segments: the segments.
-        """
+        """Returns the ids of examples."""
         corpora = segments.entries[examples.target, 2].astype(np.int64)
         sources = self._rows("source", source, examples, corpora)
         targets = self._rows("target", target, examples, corpora)
@@ -346,13 +284,7 @@ class Joining:
         return Ragged(values if kept.all() else values[kept], places[bounds])
 
     def context(self, targets: Ragged, examples: Examples, segments: Segments) -> Int64s | None:
-        """Returns the number of context ids at the start of each example's target; None for windows.
-
-        Args:
-            targets: the ids of the targets of all segments.
-            examples: the examples.
-            segments: the segments.
-        """
+        """Returns the number of context ids at the start of each example's target; None for windows."""
         if self.info.context is None:
             return None
         before = self.before["target"][segments.entries[examples.target, 2]]
@@ -363,11 +295,6 @@ class Joining:
         """Returns the bounds of repeated segments in the target of each window; None if there are none.
 
         A part ends where the next segment begins; the part of the first segment begins at the start of the row.
-
-        Args:
-            targets: the ids of the targets of all segments.
-            examples: the examples.
-            segments: the segments.
         """
         if segments.repeated is None or self.info.context is not None:
             return None

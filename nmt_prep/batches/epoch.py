@@ -39,33 +39,19 @@ _RUNS_WANTED = 1024
 
 @dataclass(frozen=True)
 class SplitIndex:
-    """The indexes of all shards of a split.
+    """The indexes of all shards of a split."""
 
-    Attributes:
-        paths: the shards.
-        shards: their indexes.
-        packed: True if windows are counted in rows of packed pairs.
-        columns: the columns of pairs other than their ids, by name.
-        repeats: True if there are repeated segments.
-        corpora: number of the corpora.
-        versions: sizes of the shards, and times when they were written.
-    """
-
-    paths: tuple[Path, ...]
-    shards: tuple[ShardIndex, ...]
-    packed: bool
-    columns: Mapping[str, Column] = field(default_factory=dict)
-    repeats: bool = False
-    corpora: int = SATURATED + 1
-    versions: tuple[tuple[int, int], ...] = ()
+    paths: tuple[Path, ...]  # the shards
+    shards: tuple[ShardIndex, ...]  # their indexes
+    packed: bool  # True if windows are counted in rows of packed pairs
+    columns: Mapping[str, Column] = field(default_factory=dict)  # the columns of pairs other than their ids, by name
+    repeats: bool = False  # True if there are repeated segments
+    corpora: int = SATURATED + 1  # number of the corpora
+    versions: tuple[tuple[int, int], ...] = ()  # sizes of the shards, and times when they were written
 
     @classmethod
     def load(cls, records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex:
-        """Reads the indexes of a split.
-
-        Raises:
-            RecordsError: an index cannot be read, or does not belong to the shards.
-        """
+        """Reads the indexes of a split."""
         paths = tuple(records_dir / shard.file for shard in info.splits[split].shards)
         sized = [(path, shard.pairs) for path, shard in zip(paths, info.splits[split].shards, strict=True)]
         columns = {name: Column(sized, name) for name in info.columns if name not in REPEATED}
@@ -77,11 +63,7 @@ class SplitIndex:
         return cls(paths, shards, info.layout == "packed", columns, repeats, len(info.corpora[split]), versions)
 
     def text_of(self, run: int) -> pa.RecordBatch:
-        """Returns the pairs of a run of records of layout ``text``.
-
-        Raises:
-            RecordsError: the shard is damaged, or was changed since its index was read.
-        """
+        """Returns the pairs of a run of records of layout ``text``."""
         shard, first, pairs = (int(column[run]) for column in (self.runs.shard, self.runs.first_pair, self.runs.pairs))
         text = read_text(self.paths[shard], first, pairs)
         if self.versions and _version(self.paths[shard]) != self.versions[shard]:  # the file has no checksums
@@ -124,11 +106,7 @@ class SplitIndex:
         return ends
 
     def pairs_of(self, runs: Int64s) -> npt.NDArray[np.uint16]:
-        """Returns the index entries of the pairs of some runs: uint16, shape ``[pairs, 3]``.
-
-        Raises:
-            RecordsError: an index has a corpus that does not exist.
-        """
+        """Returns the index entries of the pairs of some runs: uint16, shape ``[pairs, 3]``."""
         table = self.runs
         spans = zip(
             table.shard[runs].tolist(), table.first_pair[runs].tolist(), table.pairs[runs].tolist(), strict=True
@@ -139,22 +117,14 @@ class SplitIndex:
         return np.concatenate([np.empty((0, 3), np.uint16), *parts])
 
     def column_of(self, name: str, runs: Int64s) -> npt.NDArray[Any]:
-        """Returns a column of the pairs of some runs: shape ``[pairs]``.
-
-        Raises:
-            RecordsError: a file of the column cannot be read.
-        """
+        """Returns a column of the pairs of some runs: shape ``[pairs]``."""
         starts, column = self.starts_of(runs), self.columns[name]
         ends = starts + self.runs.pairs[runs]
         spans = zip(starts.tolist(), ends.tolist(), strict=True)
         return np.concatenate([column.values(0, 0), *(column.values(*span) for span in spans)])
 
     def repeated_of(self, runs: Int64s) -> Repeated | None:
-        """Returns the repeated segments of some runs, numbered by the pairs of these runs; None without any.
-
-        Raises:
-            RecordsError: a file cannot be read.
-        """
+        """Returns the repeated segments of some runs, numbered by the pairs of these runs; None without any."""
         if not self.repeats:
             return None
         table, parts, before = self.runs, [], 0
@@ -178,58 +148,35 @@ def _version(path: Path) -> tuple[int, int]:
 
 
 class Runs(NamedTuple):
-    """The columns of a table of runs: int64, shape ``[runs]``. A run is a group of consecutive blocks of a shard.
+    """The columns of a table of runs: int64, shape ``[runs]``. A run is a group of consecutive blocks of a shard."""
 
-    Attributes:
-        shard: number of the shard.
-        start: offset of the first byte in the shard.
-        records: number of records.
-        pairs: number of pairs.
-        rows: number of rows of packed pairs, without the rows of pairs that are longer than a row; 0 if not packed.
-        first_pair: number of the first pair in the shard.
-    """
-
-    shard: Int64s
-    start: Int64s
-    records: Int64s
-    pairs: Int64s
+    shard: Int64s  # number of the shard
+    start: Int64s  # offset of the first byte in the shard
+    records: Int64s  # number of records
+    pairs: Int64s  # number of pairs
+    # number of rows of packed pairs, without the rows of pairs that are longer than a row; 0 if not packed
     rows: Int64s
-    first_pair: Int64s
+    first_pair: Int64s  # number of the first pair in the shard
 
 
 class Window(NamedTuple):
-    """Part of the epoch of a process whose pairs are sorted together.
+    """Part of the epoch of a process whose pairs are sorted together."""
 
-    Attributes:
-        runs: int64, numbers of the runs to read, in order.
-        skip: number of pairs (rows, if packed) at the start of the first run that belong to the previous process.
-        take: number of pairs (rows, if packed) of this window after the skipped ones.
-    """
-
-    runs: Int64s
-    skip: int
-    take: int
+    runs: Int64s  # int64, numbers of the runs to read, in order
+    skip: int  # number of pairs (rows, if packed) at the start of the first run that belong to the previous process
+    take: int  # number of pairs (rows, if packed) of this window after the skipped ones
 
 
 @dataclass(frozen=True)
 class EpochOrder:
-    """The windows of one process in one epoch.
+    """The windows of one process in one epoch."""
 
-    Attributes:
-        index: indexes of the split.
-        seed: decides the order, together with ``epoch``; None keeps the order of the shards.
-        epoch: number of the epoch.
-        rank: number of the process.
-        world_size: number of processes.
-        window_pairs: approximate number of pairs in a window, exceeded by at most one run.
-    """
-
-    index: SplitIndex
-    seed: int | None
-    epoch: int = 0
-    rank: int = 0
-    world_size: int = 1
-    window_pairs: int = WINDOW_PAIRS
+    index: SplitIndex  # indexes of the split
+    seed: int | None  # decides the order, together with `epoch`; None keeps the order of the shards
+    epoch: int = 0  # number of the epoch
+    rank: int = 0  # number of the process
+    world_size: int = 1  # number of processes
+    window_pairs: int = WINDOW_PAIRS  # approximate number of pairs in a window, exceeded by at most one run
 
     @cached_property
     def key(self) -> int | None:
@@ -276,18 +223,12 @@ class CorpusMix(NamedTuple):
     ``((rank + 1) * draws + shift) // pairs - (rank * draws + shift) // pairs`` times. These numbers sum to exactly
     ``draws``, and differ by at most one within a corpus. With each epoch ``shift`` increases by ``draws``, so that over
     many epochs all pairs of a corpus are drawn equally often.
-
-    Attributes:
-        pairs: int64, shape ``[corpora]``: number of pairs of each corpus; 1 for an empty corpus.
-        draws: int64, shape ``[corpora]``: number of pairs of each corpus in an epoch, copies included.
-        shift: int64, shape ``[corpora]``: offset of this epoch, from 0 to ``pairs - 1``.
-        first_rank: int64, shape ``[runs, corpora]``: rank of the first pair of each corpus in each run.
     """
 
-    pairs: Int64s
-    draws: Int64s
-    shift: Int64s
-    first_rank: Int64s
+    pairs: Int64s  # int64, shape `[corpora]`: number of pairs of each corpus; 1 for an empty corpus
+    draws: Int64s  # int64, shape `[corpora]`: number of pairs of each corpus in an epoch, copies included
+    shift: Int64s  # int64, shape `[corpora]`: offset of this epoch, from 0 to `pairs - 1`
+    first_rank: Int64s  # int64, shape `[runs, corpora]`: rank of the first pair of each corpus in each run
 
     @classmethod
     def of(
@@ -317,7 +258,6 @@ class CorpusMix(NamedTuple):
             corpora: int64, shape ``[pairs]``: number of each pair's corpus.
             runs: int64, shape ``[runs]``: numbers of the runs that the pairs come from, in order.
             run_pairs: int64, shape ``[runs]``: number of pairs in each run.
-            on: the operations on vectors.
         """
         kinds = len(self.pairs)
         group = on.repeat(on.span(0, on.size(runs)), run_pairs) * kinds + corpora
@@ -330,12 +270,7 @@ class CorpusMix(NamedTuple):
 
 
 def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Options) -> CorpusMix | None:
-    """Returns the mix of an epoch; None if each pair occurs once.
-
-    Raises:
-        ArgumentError: the records cannot be mixed.
-        ConfigError: the weights or the temperature are out of range.
-    """
+    """Returns the mix of an epoch; None if each pair occurs once."""
     if options.weights is None and options.temperature is None and options.language_pairs is None:
         return None
     if info.layout not in ("chunk", "text"):
@@ -354,11 +289,7 @@ def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Option
 
 
 def _only(corpora: Sequence[CorpusInfo], pairs: Sequence[str]) -> list[CorpusInfo]:
-    """Returns the corpora; those of other languages count as empty.
-
-    Raises:
-        ArgumentError: ``pairs`` is not a list, is empty, or has a pair of languages without a corpus.
-    """
+    """Returns the corpora; those of other languages count as empty."""
     known = dict.fromkeys(corpus.language_pair for corpus in corpora)
     if isinstance(pairs, str) or not pairs or not known.keys() >= set(pairs):
         listed = ", ".join(filter(None, known)) or "none, since the run has one pair of languages"
@@ -376,11 +307,7 @@ def pair_numbers(info: DatasetInfo, split: str) -> Int64s | None:
 
 
 def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool) -> Int64s | None:
-    """Returns the number of the pair of languages of each corpus, if a batch has only one: int64, shape ``[corpora]``.
-
-    Raises:
-        ArgumentError: the run has one pair of languages, pairs are packed, or records are of layout ``example``.
-    """
+    """Returns the number of the pair of languages of each corpus, if a batch has only one: int64, shape ``[corpora]``."""
     if not options.one_pair:
         return None
     pairs = [corpus.language_pair for corpus in info.corpora[split]]
@@ -395,11 +322,7 @@ def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool
 
 
 def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) -> list[int]:
-    """Returns the number of pairs of each corpus in an epoch: its size times its weight (1 if it has none).
-
-    Raises:
-        ConfigError: a name is not among the corpora, or a weight is negative or not finite.
-    """
+    """Returns the number of pairs of each corpus in an epoch: its size times its weight (1 if it has none)."""
     unknown = sorted(set(weights) - {corpus.name for corpus in corpora})
     if unknown:
         raise ConfigError(
@@ -416,9 +339,6 @@ def tempered_draws(corpora: Sequence[CorpusInfo], temperature: float) -> list[in
 
     If the run has several pairs of languages, this holds for the pairs of languages; each is divided among its corpora
     by their sizes. The numbers sum to the size of all corpora.
-
-    Raises:
-        ConfigError: the temperature is not positive.
     """
     if not temperature > 0:
         raise ConfigError(f"temperature is {temperature}; it must be above 0, and values above 1 even out the sizes")

@@ -28,9 +28,6 @@ class FilePairs:
         fields: number of columns of a line: longer lines are cut, shorter ones skipped; None for two columns and an
             optional third. Lines with an empty column are skipped.
         seed: decides the order of each epoch.
-
-    Raises:
-        CorpusError: a file cannot be read, is not UTF-8, or has other text in place of links.
     """
 
     def __init__(self, files: Sequence[Path], fields: int | None, seed: int) -> None:

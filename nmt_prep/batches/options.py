@@ -12,8 +12,7 @@ from nmt_prep.config.problems import did_you_mean
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.errors import ArgumentError
 
-MAX_POSITION = 10**9
-"""Maximum number of an epoch, and of batches to skip; larger numbers overflow in computations."""
+MAX_POSITION = 10**9  # Maximum number of an epoch, and of batches to skip; larger numbers overflow in computations
 
 
 def check_positive(**arguments: object) -> None:

@@ -47,39 +47,25 @@ from nmt_prep.sides import SIDES
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """The windows of the epoch of a process, and their batches.
+    """The windows of the epoch of a process, and their batches."""
 
-    Attributes:
-        info: content of ``dataset.json``.
-        order: the order of the epoch, and the process's part of it.
-        rule: limits of a batch.
-        mix: number of copies of each pair in the epoch; None if each occurs once.
-        pad_to_limits: True if batches are padded to the limits of their buckets.
-        skip_batches: number of batches to skip at the start.
-        equal_batches: whether and how all processes get the same number of batches, see :class:`Options`.
-        batches_wanted: number of batches of each process, if ``equal_batches`` is not False; None for the number that
-            fits all processes in this epoch.
-        encoder: makes the ids of records of layout ``text``; None for other layouts.
-        training: stages, modifiers and subwords.
-        groups: int64, shape ``[corpora]``: number of the pair of languages of each corpus, if a batch has only one;
-            else None.
-        language_pairs: int64, shape ``[corpora]``: number of the pair of languages of each corpus among
-            ``language_pairs`` of the split in ``dataset.json``; None in a run with one pair.
-        joining: how the segments of documents are joined; None for single segments.
-    """
-
-    info: DatasetInfo
-    order: EpochOrder
-    rule: BatchRule
-    mix: CorpusMix | None = None
-    pad_to_limits: bool = False
-    skip_batches: int = 0
-    equal_batches: EqualBatches = False
+    info: DatasetInfo  # content of `dataset.json`
+    order: EpochOrder  # the order of the epoch, and the process's part of it
+    rule: BatchRule  # limits of a batch
+    mix: CorpusMix | None = None  # number of copies of each pair in the epoch; None if each occurs once
+    pad_to_limits: bool = False  # True if batches are padded to the limits of their buckets
+    skip_batches: int = 0  # number of batches to skip at the start
+    equal_batches: EqualBatches = False  # whether and how all processes get the same number of batches, see `Options`
+    # number of batches of each process, if `equal_batches` is not False; None for the number that fits all processes in
+    # this epoch
     batches_wanted: int | None = None
-    encoder: TextEncoder | None = None
-    training: TrainingSettings = field(default_factory=TrainingSettings)
+    encoder: TextEncoder | None = None  # makes the ids of records of layout `text`; None for other layouts
+    training: TrainingSettings = field(default_factory=TrainingSettings)  # stages, modifiers and subwords
+    # int64, shape `[corpora]`: number of the pair of languages of each corpus, if a batch has only one; else None
     groups: Int64s | None = None
-    joining: Joining | None = None
+    joining: Joining | None = None  # how the segments of documents are joined; None for single segments
+    # int64, shape `[corpora]`: number of the pair of languages of each corpus among `language_pairs` of the split in
+    # `dataset.json`; None in a run with one pair
     language_pairs: Int64s | None = None
 
     def at_epoch(self, epoch: int) -> BatchPlan:
@@ -110,11 +96,7 @@ class BatchPlan:
         return tuple(self.order.windows())
 
     def read(self, runs: Int64s, epoch: int) -> PairColumns:
-        """Returns the pairs of some runs, in order, as they are in an epoch.
-
-        Raises:
-            RecordsError: a shard is damaged.
-        """
+        """Returns the pairs of some runs, in order, as they are in an epoch."""
         if isinstance(self.order, StagedOrder):
             return self.order.read(runs, epoch)
         index, table = self.order.index, self.order.index.runs
@@ -159,11 +141,7 @@ class BatchPlan:
         return max(counts) if self.equal_batches == "split" else min(counts)
 
     def planned_windows(self) -> Iterator[PlannedWindow]:
-        """Yields the windows to read, from :attr:`start` on.
-
-        Raises:
-            ArgumentError: the epoch has fewer batches than ``skip_batches``.
-        """
+        """Yields the windows to read, from :attr:`start` on."""
         first, done = self.start
         shift = np.empty(0, np.int64) if self.mix is None else self.mix.shift
         for number, window in enumerate(self.windows[first:], first):
@@ -174,11 +152,7 @@ class BatchPlan:
 
     @cached_property
     def _splits(self) -> dict[int, tuple[int, Split]]:
-        """For the last windows, by number: how many batches are added to reach the wanted number, and the split for it.
-
-        Raises:
-            ArgumentError: the process has too few pairs, or more batches than wanted.
-        """
+        """For the last windows, by number: how many batches are added to reach the wanted number, and the split for it."""
         if self.equal_batches != "split" or self.batches_of_all is None:
             return {}
         missing = self.batches_of_all - sum(map(self._batches, self.windows))
@@ -212,9 +186,6 @@ class BatchPlan:
         """The window with which the epoch starts or resumes, and the number of its batches that are skipped.
 
         If all batches are skipped, the window is the number after the last one.
-
-        Raises:
-            ArgumentError: the epoch has fewer batches than ``skip_batches``.
         """
         if self.batches_of_all is not None and self.skip_batches > self.batches_of_all:
             raise self._too_many(self.batches_of_all)
@@ -278,12 +249,7 @@ class BatchPlan:
         return self.rule.limited(counts.astype(np.int64).reshape(-1, width))
 
     def entries(self, runs: Int64s, pairs: PairColumns | None = None) -> npt.NDArray[np.uint16]:
-        """Returns the lengths and corpora of the pairs of some runs in the epoch, as in the index.
-
-        Args:
-            runs: the runs.
-            pairs: the runs' pairs, if they have been read.
-        """
+        """Returns the lengths and corpora of the pairs of some runs in the epoch, as in the index."""
         if not self.fresh:
             return self.order.index.pairs_of(runs)
         pairs = pairs or self.read(runs, self.order.epoch)
@@ -307,18 +273,7 @@ def plan_batches(
     options: Options,
     check: Literal["full", "quick"] = "full",
 ) -> BatchPlan:
-    """Returns the plan of the epoch of a process over the shards of a run.
-
-    Args:
-        run_dir: directory of the run, which holds ``records``, or the directory ``records``.
-        split: name of the split.
-        options: options of the loader.
-        check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
-
-    Raises:
-        RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
-        ArgumentError: an option conflicts with another one or with the records.
-    """
+    """Returns the plan of the epoch of a process over the shards of a run."""
     records_dir = records_in(run_dir)
     info = check_records(records_dir, split, check)
     index = SplitIndex.load(records_dir, info, split)
@@ -347,12 +302,7 @@ def plan_batches(
 
 
 def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> BatchPlan:
-    """Returns the plan with the encoder for records of layout ``text``, and with the stages and modifiers.
-
-    Raises:
-        ArgumentError: the records or the vocabularies do not suit the options.
-        ConfigError: the stages or modifiers do not fit the pairs.
-    """
+    """Returns the plan with the encoder for records of layout ``text``, and with the stages and modifiers."""
     settings, info, order = plan.training, plan.info, plan.order
     if info.layout != "text":
         if settings.subwords or not settings.is_plain:

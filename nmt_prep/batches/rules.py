@@ -18,38 +18,26 @@ _MOST_LIMITS = 2048  # time and memory grow with its square
 
 
 class Buckets(NamedTuple):
-    """Buckets of lengths; a batch holds pairs of one bucket only.
+    """Buckets of lengths; a batch holds pairs of one bucket only."""
 
-    Attributes:
-        limits: maximum length of each bucket, ascending; the last one is the maximum length of all pairs.
-        capacities: number of pairs in a batch of each bucket.
-    """
-
-    limits: tuple[int, ...]
-    capacities: tuple[int, ...]
+    limits: tuple[int, ...]  # maximum length of each bucket, ascending; the last one is the maximum length of all pairs
+    capacities: tuple[int, ...]  # number of pairs in a batch of each bucket
 
 
 class BatchRule(NamedTuple):
-    """The limits of a batch. The length of a pair is that of its longer side.
+    """The limits of a batch. The length of a pair is that of its longer side."""
 
-    Attributes:
-        tokens: maximum of the number of pairs times the longest length; a longer pair forms a batch alone. Not used
-            with ``buckets``.
-        pairs: number of pairs (rows, if packed) in a batch; if not None, it is used instead of ``tokens``.
-        buckets: buckets of lengths; None sorts the window by length instead.
-        drop_remainder: True if an incomplete batch is left out: the last one of a window, or of each bucket in it.
-        max_length: maximum length of a pair; None takes all.
-        too_long: whether longer pairs are dropped or truncated.
-        row_length: length of packed rows in ids; None if pairs are not packed.
-    """
-
+    # maximum of the number of pairs times the longest length; a longer pair forms a batch alone. Not used with
+    # `buckets`.
     tokens: int
+    # number of pairs (rows, if packed) in a batch; if not None, it is used instead of `tokens`
     pairs: int | None = None
-    buckets: Buckets | None = None
+    buckets: Buckets | None = None  # buckets of lengths; None sorts the window by length instead
+    # True if an incomplete batch is left out: the last one of a window, or of each bucket in it
     drop_remainder: bool = False
-    max_length: int | None = None
-    too_long: TooLong = "drop"
-    row_length: int | None = None
+    max_length: int | None = None  # maximum length of a pair; None takes all
+    too_long: TooLong = "drop"  # whether longer pairs are dropped or truncated
+    row_length: int | None = None  # length of packed rows in ids; None if pairs are not packed
 
     @classmethod
     def of(
@@ -58,13 +46,7 @@ class BatchRule(NamedTuple):
         """Returns the limits for a split under the given options.
 
         Args:
-            info: content of ``dataset.json``.
-            split: name of the split.
-            options: options of the loader.
             lengths: returns the histogram of the longer sides of rows; None for the histogram of the pairs.
-
-        Raises:
-            ArgumentError: options conflict with each other or with the layout of the records.
         """
         tokens = options.batch_tokens or info.input.batch_tokens
         longest = info.input.max_length if options.max_length == "config" else options.max_length
@@ -122,7 +104,6 @@ def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int
 
     Args:
         histogram: pairs of length and count, ascending, as ``max_lengths`` in ``dataset.json``.
-        buckets: maximum number of buckets.
 
     Returns:
         The limits, ascending; all are lengths that occur, and the last is the longest. Empty if there are no lengths.

@@ -207,11 +207,7 @@ class BatchSource:
 
 
 def _check_state(state: object) -> None:
-    """Checks the form of a saved state.
-
-    Raises:
-        ArgumentError: a key is missing, or a value is not of its kind.
-    """
+    """Checks the form of a saved state."""
     advice = "load what state_dict returned"
     if not isinstance(state, Mapping):
         raise ArgumentError(f"the state is {state!r}, and not a mapping; {advice}")
@@ -225,11 +221,7 @@ def _check_state(state: object) -> None:
 
 
 def _whole_number(value: object, name: str, advice: str = "") -> int:
-    """Returns an integer from 0 to a billion, such as NumPy's, as Python's int, which any program can save.
-
-    Raises:
-        ArgumentError: the value is not such an integer.
-    """
+    """Returns an integer from 0 to a billion, such as NumPy's, as Python's int, which any program can save."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MAX_POSITION:
         raise ArgumentError(f"{name} is {value!r}; it must be an integer from 0 to {MAX_POSITION}{advice}")
     return int(value)

@@ -30,12 +30,7 @@ from nmt_prep.sides import SIDES
 
 
 def training_of(run_dir: Path, split: str, options: Options) -> tuple[TrainingSettings, Path]:
-    """Returns the settings of training with the subwords of the options, and the directory of their paths.
-
-    Raises:
-        ArgumentError: the settings are wrong, or do not fit the other options or the split.
-        RecordsError: the file of the run is damaged.
-    """
+    """Returns the settings of training with the subwords of the options, and the directory of their paths."""
     if split != "train":
         for name, given in (("subwords", options.subwords), ("training", options.training)):
             if given and given != "config":
@@ -53,13 +48,8 @@ def _settings_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
     """Returns the settings of training and the directory of their paths.
 
     Args:
-        run_dir: directory of the run.
         given: the argument of a loader: settings, a mapping like the section ``training``, None for neither stages nor
             modifiers, or ``"config"`` for the section of the run's config.
-
-    Raises:
-        ArgumentError: the argument is wrong.
-        RecordsError: the file of the run is damaged.
     """
     if isinstance(given, TrainingSettings) or given is None:
         return given or TrainingSettings(), Path.cwd()
@@ -85,16 +75,11 @@ class StagedOrder(EpochOrder):
 
     An epoch has as many rows as the split has pairs; the last epoch ends with the last stage. The processes take turns
     with blocks. Numbers of runs are numbers of the first rows of blocks.
-
-    Attributes:
-        stream: the stream.
-        encoder: encodes the text of the stream.
-        corpora: names of the corpora of the split.
     """
 
     stream: TextStream
-    encoder: TextEncoder
-    corpora: tuple[str, ...]
+    encoder: TextEncoder  # encodes the text of the stream
+    corpora: tuple[str, ...]  # names of the corpora of the split
 
     @classmethod
     def of(cls, order: EpochOrder, stream: TextStream, encoder: TextEncoder, corpora: tuple[str, ...]) -> StagedOrder:

@@ -31,13 +31,11 @@ from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.records.text import LINKS, read_text
 from nmt_prep.runtime import available_cores
 
-WINDOW = 65_536
-"""Pairs of a window."""
+WINDOW = 65_536  # Pairs of a window
 
 _WINDOWS_KEPT = 8
 _FIRST_ROWS = 256
-_TURNS = 4
-"""Minimum number of turns of each reader in an epoch, where there are enough pairs."""
+_TURNS = 4  # Minimum number of turns of each reader in an epoch, where there are enough pairs
 
 
 class Pairs(Protocol):
@@ -85,11 +83,7 @@ class RecordPairs:
         return self._index.pairs_of(np.array([run]))[:, 2].astype(np.int64)
 
     def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
-        """Returns a window of an epoch of a corpus; see :class:`Pairs`.
-
-        Raises:
-            RecordsError: a shard is damaged.
-        """
+        """Returns a window of an epoch of a corpus; see :class:`Pairs`."""
         order, ends = self._order(corpus, epoch)
         begin, end = number * WINDOW, min((number + 1) * WINDOW, int(ends[-1]))
         first, last = np.searchsorted(ends, [begin, end - 1], side="right").tolist()
@@ -136,16 +130,7 @@ def stream_of_records(
     """Returns the stream of a split; without stages, each epoch has all pairs once.
 
     Args:
-        records_dir: directory of the records, of layout ``text``.
-        info: content of ``dataset.json``.
-        split: name of the split.
-        training: stages and modifiers.
-        seed: decides the order and the draws.
         base_dir: the directory that paths in options of modifiers are relative to.
-        key: config key of the settings, for messages.
-
-    Raises:
-        ConfigError: the stages or modifiers are wrong, or do not fit the pairs.
     """
     sizes = {corpus.name: corpus.pairs for corpus in info.corpora[split]}
     several = [corpus for corpus in info.corpora[split] if corpus.language_pair]
@@ -159,19 +144,12 @@ def stream_of_records(
 
 @dataclass(frozen=True)
 class StreamBlock:
-    """The rows of a block of the plan.
+    """The rows of a block of the plan."""
 
-    Attributes:
-        plan: the plan of the block.
-        end: number of the row after the block.
-        text: the pairs before they were modified, with all columns.
-        pairs: the modified pairs.
-    """
-
-    plan: PlannedBlock
-    end: int
-    text: pa.RecordBatch
-    pairs: Block
+    plan: PlannedBlock  # the plan of the block
+    end: int  # number of the row after the block
+    text: pa.RecordBatch  # the pairs before they were modified, with all columns
+    pairs: Block  # the modified pairs
 
     def column(self, name: str) -> pa.Array:
         """Returns a column of the modified pairs, or the number of their ``row``.
@@ -191,20 +169,11 @@ class StreamBlock:
 
 @dataclass(frozen=True)
 class TextStream:
-    """The rows of a plan of stages as modified text.
+    """The rows of a plan of stages as modified text."""
 
-    Attributes:
-        curriculum: the plan.
-        pairs: the pairs of its corpora, in the same order.
-        seed: decides the order within windows.
-
-    Raises:
-        ConfigError: a modifier needs links, and the pairs have none.
-    """
-
-    curriculum: Curriculum
-    pairs: Pairs
-    seed: int
+    curriculum: Curriculum  # the plan
+    pairs: Pairs  # the pairs of its corpora, in the same order
+    seed: int  # decides the order within windows
     _windows: OrderedDict[tuple[int, int, int], Future[pa.RecordBatch]] = field(default_factory=OrderedDict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -220,13 +189,7 @@ class TextStream:
         """Yields a reader's blocks, from the block with a given row on; the first rows of the first block come first.
 
         Args:
-            row: number of the row.
-            part: number of the reader among the readers that share the stream and take turns; see :meth:`places`.
-            parts: number of readers.
             threads: number of threads that make blocks; None is one per available core.
-
-        Raises:
-            RecordsError: a shard is damaged.
         """
         count = threads or available_cores()
         pool = ThreadPoolExecutor(count, "nmt_prep stream")

@@ -15,26 +15,18 @@ import numpy.typing as npt
 from _nmt_prep_core import pack_rounds
 
 Int64s: TypeAlias = "npt.NDArray[np.int64]"
-Vectors: TypeAlias = ModuleType
-"""This module, or :mod:`nmt_prep.input.tensors`."""
+Vectors: TypeAlias = ModuleType  # This module, or `tensors`
 
-Vector: TypeAlias = Any
-"""A NumPy array or a TensorFlow tensor of one dimension."""
+Vector: TypeAlias = Any  # A NumPy array or a TensorFlow tensor of one dimension
 
-Scalar: TypeAlias = Any
-"""A number, or a tensor without dimensions."""
+Scalar: TypeAlias = Any  # A number, or a tensor without dimensions
 
 
 class PackedRows(NamedTuple):
-    """Pairs in the order of their rows.
+    """Pairs in the order of their rows."""
 
-    Attributes:
-        pairs: int64, numbers of the pairs, row after row.
-        sizes: int64, shape ``[rows]``: pairs in each row, none of them 0.
-    """
-
-    pairs: Vector
-    sizes: Vector
+    pairs: Vector  # int64, numbers of the pairs, row after row
+    sizes: Vector  # int64, shape `[rows]`: pairs in each row, none of them 0
 
 
 size = len

@@ -27,12 +27,7 @@ from nmt_prep.errors import ConfigError
 
 
 def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:
-    """Yields the problems of the section ``clean`` of a config.
-
-    Args:
-        config: the config, whose types were checked.
-        settings: its section ``clean``.
-    """
+    """Yields the problems of the section ``clean`` of a config."""
     yield from layer_problems(settings)
     yield from _evaluation_problems(settings, config)
     yield from _weight_problems(config, settings)
@@ -77,8 +72,6 @@ def filter_problems(settings: CleanSettings, languages: Languages, corpus: str |
     """Yields the problems of a section ``clean`` that filters a stream of pairs.
 
     Args:
-        settings: the section, whose types were checked.
-        languages: the languages of the pairs.
         corpus: name of the corpus whose overrides apply; None if there is none.
     """
     yield from layer_problems(settings)
@@ -116,19 +109,12 @@ class FilterConfig(Section):
 
 @dataclass(frozen=True)
 class StreamCleaning:
-    """Settings of a filter of pairs.
+    """Settings of a filter of pairs."""
 
-    Attributes:
-        languages: the languages of the pairs.
-        cleaning: the fixes and rules.
-        decontaminate: the evaluation sets that pairs are compared with.
-        remarks: remarks for the user.
-    """
-
-    languages: Languages
-    cleaning: Cleaning
-    decontaminate: DecontaminateSettings
-    remarks: tuple[str, ...] = ()
+    languages: Languages  # the languages of the pairs
+    cleaning: Cleaning  # the fixes and rules
+    decontaminate: DecontaminateSettings  # the evaluation sets that pairs are compared with
+    remarks: tuple[str, ...] = ()  # remarks for the user
 
 
 def load_cleaning(
@@ -137,15 +123,7 @@ def load_cleaning(
     """Reads the languages and the section ``clean`` of a config, to filter a stream of pairs.
 
     Args:
-        path: the YAML file; its other sections are not read.
-        overrides: as for :func:`load_config`.
         corpus: name of the corpus whose overrides apply; None for the overrides of the languages only.
-        opusfilter: an OpusFilter config. Its filters replace preset and rules, and only the fixes that the section
-            itself names are applied.
-
-    Raises:
-        ConfigError: a file cannot be read, or one of the two sections is not valid, or asks for something that needs
-            the whole corpus; the message lists every problem.
     """
     data, lines = read_file(path, overrides)
     values = as_tuples({key: data[key] for key in FilterConfig.model_fields if key in data})

@@ -27,7 +27,6 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
     """Completes and checks a corpus.
 
     Args:
-        corpus: the corpus, whose types were checked.
         languages: the languages of the config; None if they are wrong, and so ids are not looked up.
 
     Returns:
@@ -143,12 +142,7 @@ def _column_problems(corpus: Corpus) -> Iterator[str]:
 
 
 def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpus:
-    """Returns a corpus with the keys from its catalogue.
-
-    Raises:
-        ConfigError: the id is unknown, its languages differ from the config's, or its catalogue is not installed.
-        ValidationError: other keys of the corpus do not fit.
-    """
+    """Returns a corpus with the keys from its catalogue."""
     known = _CATALOGUES[address.partition(":")[0]](address, languages)
     # The config takes precedence: it may name other members than the catalogue, or another format.
     given = {name: getattr(corpus, name) for name in corpus.model_fields_set if name != "url"}
@@ -161,11 +155,7 @@ def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpu
 
 
 def _from_hub(corpus: Corpus, address: str, languages: Languages) -> Corpus:
-    """Returns a data set of the Hugging Face Hub with its fields; by default the fields of its feature Translation.
-
-    Raises:
-        ConfigError: its id is malformed.
-    """
+    """Returns a data set of the Hugging Face Hub with its fields; by default the fields of its feature Translation."""
     repository_address(address, "datasets")
     usual = Fields(source=f"translation.{languages.source}", target=f"translation.{languages.target}")
     return corpus if corpus.fields is not None else corpus.model_copy(update={"fields": usual})

@@ -76,12 +76,7 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
 
 
 def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[Problem]]:
-    """Returns a config whose types are right, with completed corpora, and its problems.
-
-    Args:
-        config: the config.
-        known_vocab: false if wrong keys of the vocabularies were left out, so that outputs cannot be checked with them.
-    """
+    """Returns a config whose types are right, with completed corpora, and its problems."""
     config, problems = _completed(config)
     wrong_vocab = [*_vocab_problems(config.vocab)]
     problems += [*wrong_vocab, *_clean_problems(config), *_publish_problems(config), *_training_problems(config)]
@@ -92,13 +87,7 @@ def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[
 def _other_problems(
     values: Mapping[str, Any], wrong: Collection[KeyPath], lines: Mapping[KeyPath, int]
 ) -> Iterator[str]:
-    """Yields the problems of a config other than values of wrong types.
-
-    Args:
-        values: the config.
-        wrong: the keys of the values whose types are wrong.
-        lines: line numbers of keys.
-    """
+    """Yields the problems of a config other than values of wrong types."""
     rest: Any = values
     for path in filter(None, wrong):
         rest = _without(rest, path) or {}
@@ -209,7 +198,6 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
     """Yields the problems of the list ``outputs``: names, splits, and what each kind can hold.
 
     Args:
-        config: the config.
         with_vocab: true if the vocabularies are valid, so that their ids and pieces can be checked too.
     """
     names: dict[str, int] = {}

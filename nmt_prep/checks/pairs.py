@@ -83,11 +83,7 @@ def _with_joined_languages(config: Config, problems: list[Problem]) -> Config:
 
 
 def _joined_languages(corpus: Corpus, others: Sequence[Corpus]) -> Languages:
-    """Returns the languages of a pivot corpus: the language of each of its two corpora that is not the pivot.
-
-    Raises:
-        ValueError: a corpus does not exist or lacks the pivot, or both have the same other language.
-    """
+    """Returns the languages of a pivot corpus: the language of each of its two corpora that is not the pivot."""
     pairs = {
         name: pair
         for other in others
@@ -131,14 +127,7 @@ def _names_of(corpus: Corpus, pair: LanguagePair) -> tuple[str, str]:
 def _divided(
     corpus: Corpus, asked: Sequence[LanguagePair], problems: list[Problem], path: KeyPath
 ) -> Iterator[tuple[LanguagePair, bool, Corpus]]:
-    """For each pair of languages of a corpus, yields the pair, whether both directions are used, and its corpus.
-
-    Args:
-        corpus: the corpus.
-        asked: the directions to prepare.
-        problems: receives the problems of the corpus.
-        path: key of the corpus.
-    """
+    """For each pair of languages of a corpus, yields the pair, whether both directions are used, and its corpus."""
     if corpus.pivot is not None and corpus.languages is None:
         return  # the problem is known
     for side, tag in corpus.languages or ():
@@ -182,11 +171,7 @@ def _directions(corpus: Corpus, pair: LanguagePair) -> tuple[LanguagePair, ...]:
 
 
 def _of_pair(corpus: Corpus, pair: LanguagePair, *, swapped: bool) -> Corpus:
-    """Returns the corpus with the text of one pair of languages; ``swapped`` exchanges the sides of its files.
-
-    Raises:
-        ValueError: the format of the corpus has no places for several texts.
-    """
+    """Returns the corpus with the text of one pair of languages; ``swapped`` exchanges the sides of its files."""
     if corpus.corpora is not None:
         return corpus.model_copy(update={"corpora": corpus.corpora[:: -1 if swapped else 1], "languages": None})
     given = corpus.model_dump(exclude_unset=True, exclude={"languages", "texts", "both_directions"})

@@ -32,27 +32,18 @@ Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
 @dataclass(frozen=True)
 class Judged:
-    """A batch after cleaning.
+    """A batch after cleaning."""
 
-    Attributes:
-        text: the fixed lines of each side of the corpus: ``large_string`` arrays of all pairs, dropped ones included.
-        reasons: the reason for which each pair is dropped, as an index into ``names``, or -1 for pairs that are kept:
-            int16, shape ``[pairs]``.
-        names: the reasons: ``empty``, then the rules in order.
-        columns: for each dropped pair the column of the refused value, a name in :attr:`Rule.columns`; null for
-            ``empty``.
-        values: for each dropped pair the value that the rule refuses: float64, shape ``[dropped]``; NaN for ``empty``.
-        thresholds: the limits that these values violate: float64, shape ``[dropped]``; NaN for ``empty``.
-        judged: the pairs with text.
-    """
-
+    # the fixed lines of each side of the corpus: `large_string` arrays of all pairs, dropped ones included
     text: Mapping[Side, pa.Array]
+    # the reason for which each pair is dropped, as an index into `names`, or -1 for pairs that are kept: int16, shape
+    # `[pairs]`
     reasons: npt.NDArray[np.int16]
-    names: tuple[str, ...]
-    columns: pa.Array
-    values: Values
-    thresholds: Values
-    judged: Pairs
+    names: tuple[str, ...]  # the reasons: `empty`, then the rules in order
+    columns: pa.Array  # for each dropped pair the column of the refused value, a name in `columns`; null for `empty`
+    values: Values  # for each dropped pair the value that the rule refuses: float64, shape `[dropped]`; NaN for `empty`
+    thresholds: Values  # the limits that these values violate: float64, shape `[dropped]`; NaN for `empty`
+    judged: Pairs  # the pairs with text
 
     @cached_property
     def kept(self) -> Mask:
@@ -65,7 +56,6 @@ class Judged:
         Call this for all batches of a cleaner, or for none.
 
         Args:
-            kind: kind of the keys.
             kept: true for each of these pairs, all of which have text: bool, shape ``[pairs]``.
 
         Returns:
@@ -89,20 +79,10 @@ class Cleaner:
 
     Attributes:
         rules: the rules that apply to the corpus, in order.
-        counts: the counts of all batches so far.
     """
 
     def __init__(self, cleaning: Cleaning, context: Context, corpus: str) -> None:
-        """Builds the fixes and rules.
-
-        Args:
-            cleaning: the fixes and rules; the rule ``top`` is not applied here.
-            context: the languages and sides of the corpus.
-            corpus: name of the corpus, for messages.
-
-        Raises:
-            CleaningError: a rule or a fix cannot be built; the message names its key and the corpus.
-        """
+        """Builds the fixes and rules."""
         self._cleaning, self._sides, self._corpus = cleaning, context.sides, corpus
         try:
             self.rules: tuple[Rule[Any], ...] = make_rules(cleaning.rules, context)
@@ -112,7 +92,7 @@ class Cleaner:
             raise CleaningError("\n".join(problems)) from error
         self._known: Mapping[Side, KnownLines] = {side: KnownLines() for side in context.sides}
         self._names = (EMPTY, *(rule.key for rule in self.rules))
-        self.counts = CleanCounts()
+        self.counts = CleanCounts()  # the counts of all batches so far
 
     def clean(
         self,
@@ -126,10 +106,6 @@ class Cleaner:
             text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls. A side that the
                 corpus does not have is ignored.
             scores: score columns by name, float64, shape ``[pairs]``.
-            place: returns where a pair is in the corpus, given its position in the batch, for messages.
-
-        Raises:
-            CleaningError: a rule failed; the message names its key and the corpus, and the pair if it failed for one.
         """
         results = {side: self._fixers[side].apply(text[side]) for side in self._sides}
         fixed = {side: result.lines for side, result in results.items()}

@@ -26,19 +26,12 @@ Bins = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Histogram:
-    """A histogram of the values in one column of a rule.
+    """A histogram of the values in one column of a rule."""
 
-    Attributes:
-        edges: ascending edges of the bins; values outside are counted in the first or last bin.
-        kept: for each bin, the number of values of kept pairs.
-        dropped: for each bin, the number of values of pairs that were dropped, for this rule or another.
-        failed: number of values that the rule refuses.
-    """
-
-    edges: tuple[float, ...]
-    kept: Bins
-    dropped: Bins
-    failed: int
+    edges: tuple[float, ...]  # ascending edges of the bins; values outside are counted in the first or last bin
+    kept: Bins  # for each bin, the number of values of kept pairs
+    dropped: Bins  # for each bin, the number of values of pairs that were dropped, for this rule or another
+    failed: int  # number of values that the rule refuses
 
     def __add__(self, other: Histogram) -> Histogram:
         kept, dropped = _sum(self.kept, other.kept), _sum(self.dropped, other.dropped)
@@ -47,23 +40,17 @@ class Histogram:
 
 @dataclass(frozen=True)
 class CleanCounts:
-    """Counts of a corpus, or of a part of one.
+    """Counts of a corpus, or of a part of one."""
 
-    Attributes:
-        pairs_in: pairs before cleaning.
-        pairs_out: pairs that were kept.
-        dropped: number of dropped pairs by reason: ``empty``, or the first rule that a pair fails.
-        failed: number of pairs that fail both of two rules: ``failed[r][s]`` for the rules ``r`` and ``s``;
-            ``failed[r][r]`` is the number of all pairs that fail ``r``.
-        altered: number of lines that each fix altered, both sides together.
-        histograms: histograms by rule and column, of the values of all pairs that the rules judged.
-    """
-
-    pairs_in: int = 0
-    pairs_out: int = 0
+    pairs_in: int = 0  # pairs before cleaning
+    pairs_out: int = 0  # pairs that were kept
+    # number of dropped pairs by reason: `empty`, or the first rule that a pair fails
     dropped: dict[str, int] = field(default_factory=dict)
+    # number of pairs that fail both of two rules: `failed[r][s]` for the rules `r` and `s`; `failed[r][r]` is the
+    # number of all pairs that fail `r`
     failed: dict[str, dict[str, int]] = field(default_factory=dict)
-    altered: dict[str, int] = field(default_factory=dict)
+    altered: dict[str, int] = field(default_factory=dict)  # number of lines that each fix altered, both sides together
+    # histograms by rule and column, of the values of all pairs that the rules judged
     histograms: dict[str, dict[str, Histogram]] = field(default_factory=dict)
 
     def __add__(self, other: CleanCounts) -> CleanCounts:
@@ -78,8 +65,6 @@ def dropped_counts(
     """Returns counts to add for pairs that are dropped after the rules have kept them.
 
     Args:
-        dropped: number of dropped pairs by reason.
-        histograms: histograms by reason and column.
         failed: number of pairs to which a reason applies, also of those that were dropped for another reason;
             ``dropped`` by default.
     """
@@ -97,8 +82,6 @@ def counts_of(
     """Returns the counts of a batch.
 
     Args:
-        rules: the rules.
-        altered: number of lines that each fix altered.
         reasons: shape ``[pairs]``: -1 for pairs that are kept, 0 for pairs without text, 1 for pairs that fail the
             first rule, and so on.
         values: the values of each rule: float64, shape ``[columns, pairs with text]``.
@@ -151,7 +134,6 @@ def judge(values: Values, bounds: Sequence[Bounds]) -> npt.NDArray[np.bool_]:
 
     Args:
         values: float64, shape ``[columns, pairs]``.
-        bounds: the bounds of each column.
     """
     limits = [(limit.low, limit.high, limit.above, limit.below) for limit in bounds]
     return core.judge(np.ascontiguousarray(values), limits).view(np.bool_)

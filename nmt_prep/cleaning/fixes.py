@@ -46,11 +46,7 @@ _ENTITIES = {name.removesuffix(";"): text for name, text in html5.items() if nam
 
 
 def parse_fixes(specs: Sequence[FixSpec]) -> tuple[tuple[str, str], ...]:
-    """Returns the name and mode of each fix, in the order in which they are applied. The mode may be an empty string.
-
-    Raises:
-        ValueError: a fix or a mode is unknown, missing, or given twice.
-    """
+    """Returns the name and mode of each fix, in the order in which they are applied. The mode may be an empty string."""
     modes: dict[str, str] = {}
     for spec in specs:
         pairs = [(spec, "")] if isinstance(spec, str) else list(spec.items())
@@ -78,15 +74,10 @@ def _check_fix(name: str, mode: str) -> None:
 
 
 class Fixed(NamedTuple):
-    """Lines after their fixes.
+    """Lines after their fixes."""
 
-    Attributes:
-        lines: the fixed lines: a ``large_string`` array with one string per line.
-        altered: number of lines that each fix altered.
-    """
-
-    lines: pa.Array
-    altered: dict[str, int]
+    lines: pa.Array  # the fixed lines: a `large_string` array with one string per line
+    altered: dict[str, int]  # number of lines that each fix altered
 
 
 @functools.cache
@@ -99,17 +90,7 @@ class Fixer:
     """Applies fixes to the lines of one side. It is thread-safe."""
 
     def __init__(self, specs: Sequence[FixSpec], language: str) -> None:
-        """Makes a fixer.
-
-        Args:
-            specs: fixes, in any order.
-            language: language tag of the lines. The fix ``width`` does nothing in Chinese, Japanese and Korean,
-                ``whitespace: keep_no_break`` keeps no-break spaces only in French, and ``punctuation`` depends on the
-                language.
-
-        Raises:
-            ValueError: a fix or a mode is unknown, missing, or given twice.
-        """
+        """Makes a fixer."""
         base = language.replace("_", "-").split("-")[0].lower()
         self.fixes = tuple(
             (name, "" if name == "whitespace" and base != "fr" else mode)
@@ -124,10 +105,6 @@ class Fixer:
 
         Args:
             lines: an Arrow ``string`` or ``large_string`` array.
-
-        Raises:
-            TypeError: the array holds something other than strings.
-            InvalidTextError: a line is null or not UTF-8.
         """
         column = TextColumn.from_arrow(lines)
         data, offsets, counts = self._native.apply(column.data, column.offsets)

@@ -22,10 +22,6 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
     """Returns a section that has the same effect as the given one, with all rules and options of its preset.
 
     Fixes and rules that apply to all corpora come first; ``overrides`` has the differences of single corpora.
-
-    Args:
-        config: the config.
-        settings: its section ``clean``.
     """
     common = cleaning_of(settings, config.languages, "")
     corpora = {corpus.name: corpus for split in settings.splits for corpus in config.splits[split]}

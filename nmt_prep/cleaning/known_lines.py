@@ -13,23 +13,17 @@ from _nmt_prep_core import LineNumbers
 from nmt_prep.columns import TextColumn
 
 V = TypeVar("V", bound="np.generic")  # by its name, so that the module loads without NumPy
-
 _MOST = 1 << 17  # with ten rules, these lines take 20 MB
 
 
 @dataclass(frozen=True)
 class NumberedLines:
-    """The numbers of lines.
+    """The numbers of lines."""
 
-    Attributes:
-        numbers: the number of each line; equal lines have equal numbers: int64, shape ``[lines]``.
-        new: positions of the lines that did not occur before, ascending, each line once: int64, shape ``[new]``.
-        start: number of the first new line; the other new lines have the numbers after it.
-    """
-
-    numbers: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]  # the number of each line; equal lines have equal numbers: int64, shape `[lines]`
+    # positions of the lines that did not occur before, ascending, each line once: int64, shape `[new]`
     new: npt.NDArray[np.int64]
-    start: int
+    start: int  # number of the first new line; the other new lines have the numbers after it
 
 
 class KnownLines:
@@ -56,8 +50,6 @@ class KnownLines:
         """Returns the values of a rule for lines: an array like ``new``, shape ``[lines, …]``.
 
         Args:
-            rule: the rule; call this for it after each call of :meth:`number`.
-            lines: the lines that were numbered last.
             new: values of the rule for the new lines: shape ``[new, …]``.
         """
         known: npt.NDArray[V] = self._values.get(rule, new[:0])

@@ -25,26 +25,14 @@ _UNKNOWN = "no rule gives the same score; see the rules language and score"
 
 @dataclass(frozen=True)
 class OpusFilterRules:
-    """The rules of an OpusFilter config, and its parts that have no equivalent.
+    """The rules of an OpusFilter config, and its parts that have no equivalent."""
 
-    Attributes:
-        rules: options of the rules by key, in the order of the filters.
-        left_out: for each filter, option or step that is left out, a line with the reason.
-    """
-
-    rules: Spec
-    left_out: tuple[str, ...]
+    rules: Spec  # options of the rules by key, in the order of the filters
+    left_out: tuple[str, ...]  # for each filter, option or step that is left out, a line with the reason
 
 
 def opusfilter_rules(config: object) -> OpusFilterRules:
-    """Returns the rules for all steps of type ``filter`` of a config.
-
-    Args:
-        config: the parsed YAML.
-
-    Raises:
-        ConfigError: the YAML is not an OpusFilter config, or the value of an option is invalid.
-    """
+    """Returns the rules for all steps of type ``filter`` of a config."""
     steps = config.get("steps") if isinstance(config, Mapping) else None
     if not isinstance(steps, Sequence) or isinstance(steps, str):
         raise ConfigError("it has no list 'steps'; is this an OpusFilter config?")
@@ -99,11 +87,7 @@ class _Given:
         self._where, self._options, self._left_out = where, options, left_out
 
     def value(self, name: str, default: Any) -> Any:
-        """Returns an option: a value for both sides, or a mapping by side.
-
-        Raises:
-            ConfigError: the option is a list that does not have two values.
-        """
+        """Returns an option: a value for both sides, or a mapping by side."""
         value = self._options.get(name, default)
         if not isinstance(value, list | tuple):
             return value
@@ -112,11 +96,7 @@ class _Given:
         return value[0] if value[0] == value[1] else dict(zip(SIDES, value, strict=True))
 
     def unit(self, default: str = "word") -> Any:
-        """Returns the option ``unit``, translated to the units of rules.
-
-        Raises:
-            ConfigError: there is no such unit.
-        """
+        """Returns the option ``unit``, translated to the units of rules."""
         unit = self.value("unit", default)
         try:
             return {side: _UNITS[each] for side, each in unit.items()} if isinstance(unit, Mapping) else _UNITS[unit]

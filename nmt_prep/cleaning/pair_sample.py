@@ -23,8 +23,7 @@ from nmt_prep.sides import SIDES
 KEY, ORDER = "key", "order"
 """Columns of a sample: a hash of the normalized pair, and the random number that follows from it and the seed."""
 
-ALL = 1 << 64
-"""The limit below which all pairs are drawn."""
+ALL = 1 << 64  # The limit below which all pairs are drawn
 
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
 Read: TypeAlias = "Callable[[Sequence[str]], Iterable[pa.RecordBatch]]"
@@ -35,10 +34,6 @@ def sample_limits(pairs: Mapping[str, int], most: int) -> dict[str, int]:
     """Returns, for each corpus, the random number below which pairs are in a sample of at most ``most`` pairs.
 
     Small corpora are in the sample as a whole; the others have equal numbers of pairs in it.
-
-    Args:
-        pairs: number of pairs of each corpus.
-        most: number of pairs in the sample.
     """
     left, share = most, 0
     for number, size in enumerate(sorted(pairs.values())):
@@ -90,17 +85,11 @@ def lines_of(batch: pa.RecordBatch) -> tuple[TextColumn, TextColumn]:
 
 @dataclass(frozen=True)
 class PairSample:
-    """The distinct pairs among drawn ones, read batch by batch.
+    """The distinct pairs among drawn ones, read batch by batch."""
 
-    Attributes:
-        keys: the keys of the pairs in ascending order: uint64.
-        first: true for each drawn pair that is the first with its key: bool.
-        read: yields the drawn pairs.
-    """
-
-    keys: Keys
-    first: npt.NDArray[np.bool_]
-    read: Read
+    keys: Keys  # the keys of the pairs in ascending order: uint64
+    first: npt.NDArray[np.bool_]  # true for each drawn pair that is the first with its key: bool
+    read: Read  # yields the drawn pairs
 
     @classmethod
     def of(cls, read: Read) -> PairSample:

@@ -101,12 +101,7 @@ PRESET_AGAINST: Mapping[Preset, tuple[str, ...]] = MappingProxyType(
 
 
 def effective_decontamination(settings: CleanSettings, splits: Collection[str]) -> DecontaminateSettings:
-    """Returns the settings for evaluation sets: those of the config, completed by the preset.
-
-    Args:
-        settings: the section ``clean``.
-        splits: all splits of the config.
-    """
+    """Returns the settings for evaluation sets: those of the config, completed by the preset."""
     own = settings.decontaminate
     if own.against is not None:
         return own
@@ -133,18 +128,14 @@ def effective_rules(preset: Preset, *layers: RuleSpecs) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Cleaning:
-    """The fixes and rules of one corpus, as plain data.
+    """The fixes and rules of one corpus, as plain data."""
 
-    Attributes:
-        fix: the fixes, as in the config.
-        rules: options by name of the rule, in the order in which the rules are tried.
-        corpus_rules: options by name of the rules that need the whole corpus.
-        keys: for each rule, the part of the config that it comes from, such as ``clean.rules.``, for messages.
-    """
-
-    fix: tuple[FixSpec, ...]
+    fix: tuple[FixSpec, ...]  # the fixes, as in the config
+    # options by name of the rule, in the order in which the rules are tried
     rules: dict[str, Any] = field(default_factory=dict)
+    # options by name of the rules that need the whole corpus
     corpus_rules: dict[str, Any] = field(default_factory=dict)
+    # for each rule, the part of the config that it comes from, such as `clean.rules.`, for messages
     keys: dict[str, str] = field(default_factory=dict)
 
 

@@ -22,8 +22,7 @@ from nmt_prep.digests import seed_of
 from nmt_prep.modifiers.draws import scrambled
 from nmt_prep.sides import SIDES
 
-SAMPLE = 1000
-"""Maximum number of rejected pairs in a sample, for each rule and corpus."""
+SAMPLE = 1000  # Maximum number of rejected pairs in a sample, for each rule and corpus
 
 _FULL = 4 * SAMPLE
 
@@ -61,25 +60,16 @@ def reject_schema() -> pa.Schema:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The pairs of a batch that are kept, and why the others are rejected.
+    """The pairs of a batch that are kept, and why the others are rejected."""
 
-    Attributes:
-        kept: true for each pair that is kept: bool, shape ``[pairs]``.
-        reasons: the reason of each rejected pair, an array of strings.
-        columns: the column of each refused value, an array of strings; null without a value.
-        values: the refused value of each rejected pair: float64, shape ``[rejected]``; NaN for none.
-        thresholds: the limit that each value violates: float64, shape ``[rejected]``; NaN for none.
-        instead: the pairs that were kept in their place; None if there are none.
-        unanswered: the words of each rejected pair without counterpart on the other side, an array of strings; None if
-            the rule does not look for such words.
-    """
-
-    kept: npt.NDArray[np.bool_]
-    reasons: pa.Array
-    columns: pa.Array
-    values: Values
-    thresholds: Values
-    instead: Instead | None = None
+    kept: npt.NDArray[np.bool_]  # true for each pair that is kept: bool, shape `[pairs]`
+    reasons: pa.Array  # the reason of each rejected pair, an array of strings
+    columns: pa.Array  # the column of each refused value, an array of strings; null without a value
+    values: Values  # the refused value of each rejected pair: float64, shape `[rejected]`; NaN for none
+    thresholds: Values  # the limit that each value violates: float64, shape `[rejected]`; NaN for none
+    instead: Instead | None = None  # the pairs that were kept in their place; None if there are none
+    # the words of each rejected pair without counterpart on the other side, an array of strings; None if the rule does
+    # not look for such words
     unanswered: pa.Array | None = None
 
     def rejected(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -173,49 +163,33 @@ def places_by_rule(batch: pa.RecordBatch) -> Mapping[str, npt.NDArray[np.int64]]
     return {rule: np.flatnonzero(codes == code) for code, rule in enumerate(encoded.dictionary.to_pylist())}
 
 
-NEAREST = 5
-"""Number of nearest pairs in the notes, for each reason."""
+NEAREST = 5  # Number of nearest pairs in the notes, for each reason
 
 _CHARACTERS = 300
 
 
 @dataclass(frozen=True)
 class NearReject:
-    """A rejected pair near a threshold.
+    """A rejected pair near a threshold."""
 
-    Attributes:
-        row: position of the pair in its corpus, before any pair was dropped.
-        source: first characters of the source.
-        target: first characters of the target.
-        value: value that the rule refused; None if the reason is no rule.
-        threshold: limit that the value violates.
-        distance: distance of the value from the limit, divided by the limit; None without a value.
-        characters: number of characters of both sides together.
-        unanswered: the words without counterpart on the other side, as a sentence; empty if the rule does not tell.
-        column: the column of the value; None without a value.
-    """
-
-    row: int
-    source: str
-    target: str
-    value: float | None
-    threshold: float | None
-    distance: float | None
-    characters: int
+    row: int  # position of the pair in its corpus, before any pair was dropped
+    source: str  # first characters of the source
+    target: str  # first characters of the target
+    value: float | None  # value that the rule refused; None if the reason is no rule
+    threshold: float | None  # limit that the value violates
+    distance: float | None  # distance of the value from the limit, divided by the limit; None without a value
+    characters: int  # number of characters of both sides together
+    # the words without counterpart on the other side, as a sentence; empty if the rule does not tell
     unanswered: str = ""
-    column: str | None = None
+    column: str | None = None  # the column of the value; None without a value
 
 
 @dataclass(frozen=True)
 class RejectNotes:
-    """Notes about the rejected pairs of a corpus, or of a part of one.
+    """Notes about the rejected pairs of a corpus, or of a part of one."""
 
-    Attributes:
-        bytes: for each reason, the UTF-8 bytes of both sides.
-        nearest: for each reason, the nearest pairs, nearest first; of equally near pairs, the pairs with smaller rows.
-    """
-
-    bytes: dict[str, int] = field(default_factory=dict)
+    bytes: dict[str, int] = field(default_factory=dict)  # for each reason, the UTF-8 bytes of both sides
+    # for each reason, the nearest pairs, nearest first; of equally near pairs, the pairs with smaller rows
     nearest: dict[str, list[NearReject]] = field(default_factory=dict)
 
     def __add__(self, other: RejectNotes) -> RejectNotes:

@@ -27,16 +27,12 @@ from nmt_prep.cleaning.pair_sample import KEY, ORDER, PairSample, Read, below, c
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.sides import SIDES
 
-LEAST_PAIRS = 1500
-"""Minimum number of distinct pairs that a model can be learned from."""
-
-REPAIRED_PAIRS = 20_000
-"""Approximate number of pairs of a corpus whose targets are exchanged."""
+LEAST_PAIRS = 1500  # Minimum number of distinct pairs that a model can be learned from
+REPAIRED_PAIRS = 20_000  # Approximate number of pairs of a corpus whose targets are exchanged
 
 _LEARNED_SHARE, _LEAST_LEARNED, _MOST_LEARNED = 0.05, 100, 5000
 
-FINE = 10
-"""Number of fine bins per bin of a reported histogram."""
+FINE = 10  # Number of fine bins per bin of a reported histogram
 
 EDGES = [
     round(edge + (SCORE_EDGES[1] - SCORE_EDGES[0]) * place / FINE, 6)
@@ -50,30 +46,19 @@ Bins: TypeAlias = "npt.NDArray[np.int64]"
 
 @dataclass(frozen=True)
 class BadScores:
-    """Scores of artificial bad pairs of a corpus.
+    """Scores of artificial bad pairs of a corpus."""
 
-    Attributes:
-        bins: for each defect, the histogram of the scores in fine bins.
-        certain: number of scores that the estimate of their mean rests on.
-    """
-
-    bins: tuple[tuple[int, ...], ...]
-    certain: int = 0
+    bins: tuple[tuple[int, ...], ...]  # for each defect, the histogram of the scores in fine bins
+    certain: int = 0  # number of scores that the estimate of their mean rests on
 
 
 @dataclass(frozen=True)
 class DrawnPairs:
-    """The pairs of a corpus that were drawn for a sample.
+    """The pairs of a corpus that were drawn for a sample."""
 
-    Attributes:
-        read: yields the drawn pairs.
-        pairs: number of pairs of the corpus.
-        limit: its pairs with smaller random numbers were drawn.
-    """
-
-    read: Read
-    pairs: int
-    limit: int
+    read: Read  # yields the drawn pairs
+    pairs: int  # number of pairs of the corpus
+    limit: int  # its pairs with smaller random numbers were drawn
 
     def repaired(self, *, learns: bool) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """Returns re-paired pairs: those that a model is to learn from, and others."""
@@ -105,9 +90,6 @@ def learn_translation(
     """Learns a model from a sample of some corpora, and scores re-paired pairs of each corpus.
 
     Args:
-        sample: the distinct pairs.
-        corpora: the pairs of each corpus, which repeat pairs.
-        prior: the model that learning starts from.
         threads: number of threads; it does not change the result.
         tick: is called with numbers of pairs, for each round of learning.
     """

@@ -32,8 +32,7 @@ O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)
 Values: TypeAlias = "npt.NDArray[np.float64]"
 
 
-_MOSTLY_NEW = 0.9
-"""Share of new lines from which on rules judge all lines of a batch, not each new line once."""
+_MOSTLY_NEW = 0.9  # Share of new lines from which on rules judge all lines of a batch, not each new line once
 
 
 def checked_options(key: str, kind: type[O], spec: object) -> O:
@@ -351,11 +350,8 @@ class PairRule(Rule[O]):
         """Returns the values of the pairs: float64, shape ``[pairs]``."""
 
 
-YES_OR_NO = (0.0, 0.5, 1.0)
-"""Edges of the histogram of rules whose values are 0.0 and 1.0."""
-
-SHARES = tuple(round(number / 20, 2) for number in range(21))
-"""Edges of the histogram of values from 0 to 1."""
+YES_OR_NO = (0.0, 0.5, 1.0)  # Edges of the histogram of rules whose values are 0.0 and 1.0
+SHARES = tuple(round(number / 20, 2) for number in range(21))  # Edges of the histogram of values from 0 to 1
 
 
 _BINS = 20

@@ -69,8 +69,7 @@ COMMANDS: dict[str, ModuleType] = {
 
 A name that is a keyword of Python has ``_`` at its end."""
 
-UNHEALTHY = 3
-"""Exit status of a strict run that ended with warnings about its data."""
+UNHEALTHY = 3  # Exit status of a strict run that ended with warnings about its data
 
 _UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 """Base class of all usage errors. Typer does not export it, and its module differs between versions."""

@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from nmt_prep.config import Config, Languages
     from nmt_prep.inspection import CorpusFacts, FileFacts, Inspection
 
-_CUT = 108
-"""Maximum width of a text in a table, in columns: three lines of its cell."""
-
-_MEMBERS = 5
-"""Maximum number of members of an archive that are named."""
+_CUT = 108  # Maximum width of a text in a table, in columns: three lines of its cell
+_MEMBERS = 5  # Maximum number of members of an archive that are named
 
 
 def check(

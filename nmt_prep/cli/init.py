@@ -121,12 +121,7 @@ def init(
 
 
 def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> Languages:
-    """Returns the languages that an option, an answer or a recipe names.
-
-    Raises:
-        ArgumentError: the languages are missing, or are not languages.
-        ConfigError: the recipe is for other languages.
-    """
+    """Returns the languages that an option, an answer or a recipe names."""
     given = None if text is None else _parsed_languages(text)
     if recipe is None:
         if given is None and not ask:
@@ -141,11 +136,7 @@ def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> L
 
 
 def _parsed_languages(text: str) -> Languages:
-    """Returns the languages of a pair such as ``en-de`` or ``pt-BR,en``.
-
-    Raises:
-        ArgumentError: the text is not two languages; the message names the tags that were probably meant.
-    """
+    """Returns the languages of a pair such as ``en-de`` or ``pt-BR,en``."""
     tags = re.split(r"[,:\s]+", text.strip())
     tags = tags[0].split("-") if len(tags) == 1 else tags
     if len(tags) != 2:
@@ -167,11 +158,7 @@ def _problem(languages: Mapping[str, str], corpus: Mapping[str, Any]) -> str:
 
 
 def _check_new(file: Path, *, force: bool, ask: bool) -> None:
-    """Checks that a file does not exist, or may be replaced.
-
-    Raises:
-        OutputError: the file exists and must not be replaced.
-    """
+    """Checks that a file does not exist, or may be replaced."""
     if file.is_dir():
         raise OutputError(f"{file} is a directory; name the file to write")
     if (
@@ -184,28 +171,17 @@ def _check_new(file: Path, *, force: bool, ask: bool) -> None:
 
 
 class _Corpora:
-    """The corpora of a config.
-
-    Attributes:
-        languages: source and target.
-        splits: the keys of the corpora by split; without empty splits.
-        remarks: comments about the recipe and its corpora.
-        left_out: number of remarks about corpora that are left out.
-    """
+    """The corpora of a config."""
 
     def __init__(self, languages: Languages, config_dir: Path) -> None:
-        self.languages = languages
-        self.splits: dict[str, list[dict[str, Any]]] = {}
-        self.remarks: list[str] = []
-        self.left_out = 0
+        self.languages = languages  # source and target
+        self.splits: dict[str, list[dict[str, Any]]] = {}  # the keys of the corpora by split; without empty splits
+        self.remarks: list[str] = []  # comments about the recipe and its corpora
+        self.left_out = 0  # number of remarks about corpora that are left out
         self._config_dir = config_dir
 
     def add(self, split: str, text: str) -> None:
-        """Adds the corpus that an option or an answer names. A repeated name gets a number.
-
-        Raises:
-            ConfigError: the text names no corpus, or no file that exists, or a catalogue has no such id.
-        """
+        """Adds the corpus that an option or an answer names. A repeated name gets a number."""
         is_id = re.match(r"(opus|mtdata|sacrebleu|hf):(?!//)", text)
         corpus = _of_id(text, self.languages) if is_id else _of_files(text, self.languages, self._config_dir)
         if problem := _problem(self.languages.model_dump(), corpus):
@@ -220,11 +196,7 @@ class _Corpora:
         self.splits[split].append(corpus)
 
     def add_recipe(self, recipe: MtdataRecipe) -> None:
-        """Adds the corpora of a recipe, and remarks about corpora that cannot be read.
-
-        Raises:
-            ConfigError: no training corpus of the recipe can be read.
-        """
+        """Adds the corpora of a recipe, and remarks about corpora that cannot be read."""
         reasons = []
         for split, name in ((split, name) for split, ids in recipe.splits.items() for name in ids):
             try:
@@ -242,12 +214,7 @@ class _Corpora:
         self.remarks += [f"left out: {reason}" for reason in reasons]
 
     def add_given(self, given: Mapping[str, list[str]], *, ask: bool) -> None:
-        """Adds the corpora that options name, and asks for those of splits without any.
-
-        Raises:
-            ArgumentError: there is no training corpus.
-            ConfigError: an option names no corpus.
-        """
+        """Adds the corpora that options name, and asks for those of splits without any."""
         for split, text in ((split, text) for split, texts in given.items() for text in texts):
             self.add(split, text)
 
@@ -288,11 +255,7 @@ def _of_id(text: str, languages: Languages) -> dict[str, Any]:
 
 
 def _of_files(text: str, languages: Languages, config_dir: Path) -> dict[str, Any]:
-    """Returns the keys of the corpus in a file, in two files, or in an archive.
-
-    Raises:
-        ArgumentError: a local file does not exist, or there are more than two names.
-    """
+    """Returns the keys of the corpus in a file, in two files, or in an archive."""
     address, marks, rest = text.rpartition("::")
     address, members = (address, rest.split(",")) if marks and "]" not in rest else (text, [])  # ] ends an IPv6 host
     files = [address] if Path(address).exists() else address.split(",")
@@ -310,11 +273,7 @@ def _of_files(text: str, languages: Languages, config_dir: Path) -> dict[str, An
 
 
 def _look_up(address: str) -> None:
-    """Looks up an id of OPUS, and remarks that it could not be looked up if the service does not answer.
-
-    Raises:
-        ConfigError: OPUS has no such corpus.
-    """
+    """Looks up an id of OPUS, and remarks that it could not be looked up if the service does not answer."""
     try:
         catalogues.resolve(address, web.Client(DownloadSettings()))
     except catalogues.NotInOpusError as error:
@@ -324,11 +283,7 @@ def _look_up(address: str) -> None:
 
 
 def _fields(text: str, file: Path | None, languages: Languages) -> dict[str, str]:
-    """Returns the fields with the texts of both sides, as named in a file; if there is no local file, the usual ones.
-
-    Raises:
-        ConfigError: the file cannot be read, or its names do not say which field is which side.
-    """
+    """Returns the fields with the texts of both sides, as named in a file; if there is no local file, the usual ones."""
     if file is None:
         usual = {side: f"translation.{language}" for side, language in languages}
         print_remark(f"{text}: the fields {' and '.join(usual.values())} are a guess; nmt-prep check looks at the file")
@@ -383,11 +338,7 @@ def _example(kind: pa.DataType) -> Any:
 
 
 def _relative(file: Path, config_dir: Path) -> str:
-    """Returns the path of a file as it is written in a config of that directory.
-
-    Raises:
-        ArgumentError: there is no such file; the message names the nearest file of its directory.
-    """
+    """Returns the path of a file as it is written in a config of that directory."""
     path = file.expanduser()
     if path.is_dir():
         raise ArgumentError(f"{file} is a directory; name a file")
@@ -409,11 +360,7 @@ def _can_ask() -> bool:
 
 
 def _ask(question: str, default: str, parse: Callable[[str], _T]) -> _T:
-    """Asks until the answer can be parsed. An empty answer stands for the default.
-
-    Raises:
-        Exit: the input ended.
-    """
+    """Asks until the answer can be parsed. An empty answer stands for the default."""
     while True:
         try:
             answer = input(printable(f"{question} [{default}]: " if default else f"{question}: ")).strip()
@@ -458,19 +405,7 @@ _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+.]?[0-9
 
 
 def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, object]) -> None:
-    """Checks a config and writes it.
-
-    Args:
-        file: path of the config.
-        corpora: the corpora and languages.
-        clean: preset of cleaning, or ``none``.
-        settings: other values of the template.
-
-    Raises:
-        BadParameter: the file is a corpus.
-        ConfigError: the config is not valid.
-        OutputError: the file cannot be written.
-    """
+    """Checks a config and writes it."""
     languages, splits = corpora.languages, corpora.splits
     values = {**languages.model_dump(), **settings}
     pair = f"{languages.source}-{languages.target}"

@@ -17,11 +17,8 @@ from nmt_prep.cli.streams import INTERRUPTED, TERMINATED
 from nmt_prep.cli.terminal import print_remark, show_cursor
 from nmt_prep.runtime import end_children, is_unstoppable
 
-_PATIENCE = 10.0
-"""Seconds that tasks have to end after Ctrl-C."""
-
-_SECONDS_BETWEEN_LOOKS = 0.1
-"""Seconds between checks for programs to end after Ctrl-C."""
+_PATIENCE = 10.0  # Seconds that tasks have to end after Ctrl-C
+_SECONDS_BETWEEN_LOOKS = 0.1  # Seconds between checks for programs to end after Ctrl-C
 
 
 @contextmanager

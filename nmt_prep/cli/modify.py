@@ -79,11 +79,7 @@ def _entry(text: str) -> dict[str, object]:
 
 
 def _blocks(seed: int, pretokenized: bool) -> Iterator[Block]:
-    """Yields the pairs of standard input, in blocks that do not depend on how the input arrives.
-
-    Raises:
-        CorpusError: a line has neither two columns nor, like the first line, three; or the third column has no links.
-    """
+    """Yields the pairs of standard input, in blocks that do not depend on how the input arrives."""
     key = np.array([seed_of(f"{seed}\nmodify")], np.uint64)
     waiting, first, columns = pa.array([], pa.large_string()), 0, 0
     inputs = text_stream.input_lines()

@@ -29,11 +29,7 @@ ConfigArgument = Annotated[
 
 @contextmanager
 def names_as_usage() -> Iterator[None]:
-    """Makes an unknown name of a stage or round a usage error, with exit status 2.
-
-    Raises:
-        BadParameter: in place of an :class:`ArgumentError`.
-    """
+    """Makes an unknown name of a stage or round a usage error, with exit status 2."""
     try:
         yield
     except ArgumentError as error:
@@ -78,10 +74,6 @@ def check_outputs(outputs: Mapping[str, Path | int | None], inputs: Mapping[str,
     Args:
         outputs: files to write, by names for messages: a path, the number of a standard stream, or None for nothing.
             ``/dev/null`` may be named repeatedly.
-        inputs: files to read. Only regular files are compared with outputs: a terminal may be both.
-
-    Raises:
-        BadParameter: an output is an input, or another output.
     """
     read = {_identity(file): what for what, file in inputs.items() if file is not None and _is_regular(file)}
     written: dict[object, str] = {}
@@ -127,16 +119,7 @@ def files_of_run(config: Config) -> dict[str, Path]:
 
 
 def load_config(file: Path, overrides: Iterable[str] | None) -> Config:
-    """Returns a checked config for a command that reads files of its run and prints.
-
-    Args:
-        file: the config.
-        overrides: assignments to keys of the config, as ``--set`` gives them.
-
-    Raises:
-        BadParameter: standard output is appended to a file that a run of the config reads.
-        ConfigError: the config cannot be read, or is wrong.
-    """
+    """Returns a checked config for a command that reads files of its run and prints."""
     config = checks.load_config(file, overrides or ())
     output = _status(STANDARD_OUTPUT["standard output"])
     if output is not None and stat.S_ISREG(output.st_mode) and output.st_size:

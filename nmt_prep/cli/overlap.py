@@ -65,11 +65,7 @@ def overlap(
 
 
 def _languages(given: str | None, *files: Path) -> Languages:
-    """Returns the languages to read.
-
-    Raises:
-        BadParameter: the languages are malformed, or missing although a file needs them.
-    """
+    """Returns the languages to read."""
     if given is None:
         for file in files:
             if segments.needs_languages(file):

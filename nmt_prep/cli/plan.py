@@ -116,12 +116,7 @@ def _print_notes(console: SafeConsole, config: Config) -> None:
 
 
 def _hub_files(config: Config) -> Iterator[str]:
-    """Yields the files that ids of the Hugging Face Hub stand for, as far as they are known; asks no server.
-
-    Raises:
-        OutputError: the manifest of the last download is damaged.
-        DownloadError: a list of files is damaged.
-    """
+    """Yields the files that ids of the Hugging Face Hub stand for, as far as they are known; asks no server."""
     outputs, lock = outputs_in(config.run_dir, [download.Download], config), lock_of(config)
     entries = outputs.read(download.Download).files if outputs.manifests else {}
     for needed in (needed for needed in needed_files.needed_files(config) if needed.is_repository):

@@ -56,14 +56,8 @@ def _chosen(config: Config, wanted: Mapping[str, str | None], number: int, *, ne
     """Returns dropped pairs, best first, with the columns of rejected pairs and the column ``split``.
 
     Args:
-        config: the config of the run.
         wanted: the split, the corpus and the rule; None for any.
-        number: maximum number of pairs.
         near: true to choose pairs whose values are closest to the threshold; false to choose pairs by hash.
-
-    Raises:
-        ArgumentError: there is no such split, corpus or rule.
-        OutputError: the run has not cleaned yet, or keeps no rejects.
     """
     best: pa.Table | None = None
     for split, path in _files(config, wanted):

@@ -65,11 +65,7 @@ def report(
 
 
 def _summary(path: Path, advice: str) -> dict[str, Any]:
-    """Returns the content of a ``summary.json``.
-
-    Raises:
-        OutputError: the file is missing, or was written by another version.
-    """
+    """Returns the content of a ``summary.json``."""
     try:
         summary = parse_json(path.read_bytes())
     except OSError as error:
@@ -87,9 +83,6 @@ def _complete(what: str) -> Iterator[None]:
     """Turns errors about keys that are missing or of another type into an error about the file.
 
     A summary of the same schema may lack keys that were added later.
-
-    Raises:
-        OutputError: such an error occurred.
     """
     try:
         yield

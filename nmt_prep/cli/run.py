@@ -118,13 +118,7 @@ def _share(name: str | None, task_id: int | None, num_tasks: int | None, *, plai
     """Returns the requested share of a round; None if a plain run is requested.
 
     Args:
-        name: the round.
-        task_id: number of the share.
-        num_tasks: number of shares.
         plain_only: true if options are given that only a plain run takes.
-
-    Raises:
-        BadParameter: the options do not go together.
     """
     if name is None and task_id is None and num_tasks is None:
         return None
@@ -136,11 +130,7 @@ def _share(name: str | None, task_id: int | None, num_tasks: int | None, *, plai
 
 
 def _allowing_empty(config: Config, allowed: bool) -> Config:
-    """Returns a config with ``clean.allow_empty`` set if ``allowed``.
-
-    Raises:
-        BadParameter: ``allowed`` is true, but the config has no section ``clean``.
-    """
+    """Returns a config with ``clean.allow_empty`` set if ``allowed``."""
     if not allowed:
         return config
     if config.clean is None:
@@ -159,14 +149,9 @@ def _share_line(outcome: ShareOutcome) -> str:
     return f"{share.round}: share {share.number} of {share.of}: {tasks} run now; {rest}"
 
 
-SUMMARY_VERSION = 1
-"""Increased when a key of :func:`summary_json` changes its meaning or is removed."""
-
-_ROWS = 3
-"""Number of pairs of a batch that are shown."""
-
-_WIDTH = 80 - len("  source ids: ")
-"""Columns for ids and text, so that a line has 80 columns."""
+SUMMARY_VERSION = 1  # Increased when a key of `summary_json` changes its meaning or is removed
+_ROWS = 3  # Number of pairs of a batch that are shown
+_WIDTH = 80 - len("  source ids: ")  # Columns for ids and text, so that a line has 80 columns
 
 
 def show_summary(
@@ -175,14 +160,8 @@ def show_summary(
     """Prints a batch, the table of the stages, the warnings, and the paths of records and report.
 
     Args:
-        console: where to print.
-        config: the config of the run.
-        outcomes: the outcomes of the stages.
         warnings: true to show the warnings.
         rounds: true to list the rounds of each stage.
-
-    Raises:
-        NmtPrepError: the records are damaged.
     """
     reported = _is_reported(outcomes)
     if any(outcome.ran and outcome.stage == "encode" for outcome in outcomes):
@@ -196,11 +175,7 @@ def show_summary(
 
 
 def summary_json(config: Config, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Returns the summary of a run as JSON values; docs/inspecting.md describes the keys.
-
-    Raises:
-        RecordsError: ``dataset.json`` cannot be read.
-    """
+    """Returns the summary of a run as JSON values; docs/inspecting.md describes the keys."""
     return {
         "version": SUMMARY_VERSION,
         "name": config.name,
@@ -266,11 +241,7 @@ def _shards_in_words(config: Config) -> str:
 
 
 def batch_preview(config: Config) -> str:
-    """Returns a description of the first batch of ``read_records``: padded shapes, and the first pairs decoded.
-
-    Raises:
-        NmtPrepError: the records are damaged.
-    """
+    """Returns a description of the first batch of ``read_records``: padded shapes, and the first pairs decoded."""
     options = config.input.model_dump() | {"documents": config.training.is_plain}  # refused with stages or modifiers
     batch = next(batches.read_records(config.run_dir, "train", **options, packed=False), None)
     if batch is None:

@@ -33,8 +33,7 @@ class _Format(StrEnum):
     HTML, TSV, BEADS = "html", "tsv", "beads"
 
 
-_WARNED = 20
-"""Maximum number of documents in other languages that are named."""
+_WARNED = 20  # Maximum number of documents in other languages that are named
 
 _SIDE = "A file, or a directory of files; a line is a sentence unless --split is given."
 _SPLIT = "Divide running text into sentences: each line by itself, or text that goes on to the next blank line."
@@ -115,11 +114,7 @@ def sentences(
 
 
 def _encodings(text: str) -> list[str]:
-    """Returns the encodings of both sides.
-
-    Raises:
-        BadParameter: the text is not the name of an encoding, or two names with a comma between them.
-    """
+    """Returns the encodings of both sides."""
     try:
         names = [*map(text_encoding, text.split(","))]
     except ValueError as error:

@@ -10,14 +10,9 @@ from contextlib import suppress
 from types import FrameType
 from typing import TextIO
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells report it."""
-
-TERMINATED = 143
-"""Exit status after SIGTERM, as shells report it."""
-
-READER_GONE = 141
-"""Exit status if the reader of standard output ended first (SIGPIPE), as shells report it."""
+INTERRUPTED = 130  # Exit status after Ctrl-C, as shells report it
+TERMINATED = 143  # Exit status after SIGTERM, as shells report it
+READER_GONE = 141  # Exit status if the reader of standard output ended first (SIGPIPE), as shells report it
 
 
 _STREAMS = ("stdin", "stdout", "stderr")

@@ -22,8 +22,7 @@ from rich.text import Text
 
 from nmt_prep.cli.streams import READER_GONE, abandon_output
 
-_LOG_WIDTH = 160
-"""Width of tables in a log, in columns: enough not to wrap rows."""
+_LOG_WIDTH = 160  # Width of tables in a log, in columns: enough not to wrap rows
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 r"""Control characters (C0 except ``\t`` and ``\n``, C1, bidirectional), and bytes of names that are not UTF-8."""

@@ -20,34 +20,20 @@ _STANDARD_INPUT = Path("/dev/stdin")
 
 
 class InputLines(NamedTuple):
-    """Some lines of an input.
+    """Some lines of an input."""
 
-    Attributes:
-        text: a ``large_string`` array.
-        first: number of the first line in the input, counted from 1.
-        name: name of the input, for messages.
-    """
-
-    text: pa.Array
-    first: int
-    name: str
+    text: pa.Array  # a `large_string` array
+    first: int  # number of the first line in the input, counted from 1
+    name: str  # name of the input, for messages
 
 
 def write_lines(lines: pa.Array) -> None:
-    """Writes the lines of a ``large_string`` array to standard output. If its reader is gone, ends the program.
-
-    Raises:
-        OutputError: standard output cannot be written.
-    """
+    """Writes the lines of a ``large_string`` array to standard output. If its reader is gone, ends the program."""
     write_text(joined_lines(lines))
 
 
 def write_text(rest: memoryview) -> None:
-    """Writes UTF-8 to standard output. If its reader is gone, ends the program.
-
-    Raises:
-        OutputError: standard output cannot be written.
-    """
+    """Writes UTF-8 to standard output. If its reader is gone, ends the program."""
     try:
         while rest:
             rest = rest[os.write(1, rest) :]
@@ -58,23 +44,13 @@ def write_text(rest: memoryview) -> None:
 
 
 def input_lines(path: Path | None = None) -> Iterator[InputLines]:
-    """Yields the lines of a UTF-8 file, or of standard input, one block at a time.
-
-    Raises:
-        InvalidTextError: the bytes are not UTF-8.
-        OSError: the input cannot be read.
-    """
+    """Yields the lines of a UTF-8 file, or of standard input, one block at a time."""
     for block in input_blocks(path):
         yield InputLines(spans(block.data, block.starts, block.ends), block.first_line, name_of(path))
 
 
 def input_blocks(path: Path | None = None) -> Iterator[Block]:
-    """Yields the blocks of a UTF-8 file, or of standard input, without faults.
-
-    Raises:
-        InvalidTextError: the bytes are not UTF-8.
-        OSError: the input cannot be read.
-    """
+    """Yields the blocks of a UTF-8 file, or of standard input, without faults."""
     name = name_of(path)
     if path is None and sys.stdin is None:
         raise OSError(errno.EBADF, "it is closed; give the text to read", name)

@@ -23,8 +23,7 @@ with delayed_imports():
 if TYPE_CHECKING:
     from nmt_prep.config import Config
 
-_PAUSE = 0.3
-"""Seconds between checks of the config for changes."""
+_PAUSE = 0.3  # Seconds between checks of the config for changes
 
 
 def try_(
@@ -88,11 +87,7 @@ def try_(
 
 
 def _write(path: Path, config: Config, sample: int, judged: Path | None) -> None:
-    """Writes the page.
-
-    Raises:
-        NmtPrepError: a rule or a corpus cannot be used, or the page cannot be written.
-    """
+    """Writes the page."""
     judgements = {} if judged is None else page.read_judgements(judged)
     made = data.trial_data(config, sample, judgements)
     made["judged"] = page.judged_pairs(judgements, made)

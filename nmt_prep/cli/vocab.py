@@ -46,8 +46,7 @@ LayoutOption = Annotated[
 SeparatorOption = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Mark of pieces that do not end a word, for codes; @@ by default.")
 ]
-_LONGEST = 10
-"""Number of the longest pieces that are shown."""
+_LONGEST = 10  # Number of the longest pieces that are shown
 
 _DOCUMENTS = "The piece between segments of a document: write a line for each segment."
 _LIKE = "The encoded source of the lines: write as many lines for each as its source has segments."
@@ -164,12 +163,7 @@ def convert(work: Callable[[pa.Array], pa.Array], lines: InputLines, word: re.Pa
     """Applies a function to lines; an error gets the line and column of the fault.
 
     Args:
-        work: the function; it must treat each line independently of the others.
-        lines: the lines.
         word: matches the words of a line, to report the column of a faulty word; None to report a character.
-
-    Raises:
-        EncodeError: the function raised it; the message starts with the line and column of the fault.
     """
     try:
         return work(lines.text)

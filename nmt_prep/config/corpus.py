@@ -32,11 +32,7 @@ _NO_TEXT_ENCODINGS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape"
 
 
 def text_encoding(value: str) -> str:
-    """Returns the name that Python has for an encoding.
-
-    Raises:
-        ValueError: it is unknown, or not for text files.
-    """
+    """Returns the name that Python has for an encoding."""
     try:
         name = codecs.lookup(value).name
         "\n".encode(name)
@@ -94,12 +90,7 @@ def paths_of(place: str) -> tuple[tuple[str, ...], ...]:
 
 
 def value_at(row: object, place: str) -> Any:
-    """Returns the value at a path of field names in a row of JSON.
-
-    Raises:
-        KeyError: there is no such field.
-        UnicodeEncodeError: the value is a text with half of a surrogate pair.
-    """
+    """Returns the value at a path of field names in a row of JSON."""
     for path in paths_of(place):
         value: Any = row
         for name in path:

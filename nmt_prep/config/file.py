@@ -27,11 +27,7 @@ _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # as PyYAML counts lines
 
 
 def read_file(path: Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
-    """Returns the mapping in a config file after overrides such as ``vocab.size=4096``, and the lines of its keys.
-
-    Raises:
-        ConfigError: the file cannot be read or is not YAML, or an override does not fit.
-    """
+    """Returns the mapping in a config file after overrides such as ``vocab.size=4096``, and the lines of its keys."""
     data, lines = parse_yaml(text_of(path), str(path))
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: a config is a mapping of keys to values; found {describe(data)}")
@@ -41,11 +37,7 @@ def read_file(path: Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any]
 
 
 def text_of(path: Path) -> str:
-    """Returns the text of a config, with its line ends.
-
-    Raises:
-        ConfigError: the file cannot be read.
-    """
+    """Returns the text of a config, with its line ends."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
@@ -113,9 +105,6 @@ def parse_yaml(text: str, origin: str) -> tuple[object, dict[KeyPath, int]]:
     """Returns the value of a YAML text, and the line of each key and list item, counted from 1.
 
     Messages call the text ``origin``.
-
-    Raises:
-        ConfigError: the text is empty or not YAML, repeats a key, or its aliases expand to too many values.
     """
     lines: dict[KeyPath, int] = {}
     try:

@@ -32,11 +32,7 @@ def hyphened(tag: str) -> str:
 
 
 def check_language(tag: str) -> None:
-    """Checks a language tag.
-
-    Raises:
-        PydanticCustomError: the tag is not valid; the message suggests the tag that was probably meant.
-    """
+    """Checks a language tag."""
     if _TWO_LETTERS.fullmatch(tag):
         return
     import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)

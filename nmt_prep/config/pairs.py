@@ -25,11 +25,7 @@ class LanguagePair(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Returns the pair that a text such as ``en-de`` or ``pt-BR-en`` names.
-
-        Raises:
-            ValueError: the text is not two different language tags with a hyphen between them.
-        """
+        """Returns the pair that a text such as ``en-de`` or ``pt-BR-en`` names."""
         pairs = [pair for pair in splits_of(text) if are_languages(pair)]
         if len(pairs) > 1:
             pairs = [pair for pair in pairs if (*map(suggestion, pair),) == pair]  # en-pt-BR: with the usual capitals
@@ -121,9 +117,6 @@ def groups_of_directions(corpora: Iterable[tuple[str, str]]) -> dict[str, tuple[
 
     The name that a corpus has in the config stands for all of its directions. The name of one direction ends in its
     pair of languages, even if the name in the records has no such ending.
-
-    Args:
-        corpora: names in the records, and pairs of languages.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, pair in corpora:

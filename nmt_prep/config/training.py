@@ -84,11 +84,7 @@ class TrainingSettings(Section):
         return not (self.stages or self.modifiers)
 
     def by_direction(self, corpora: Iterable[tuple[str, str]]) -> TrainingSettings:
-        """Returns the settings for corpora that pairs of languages divide; stages may use the names in the config.
-
-        Args:
-            corpora: names of the corpora in the records, and their pairs of languages.
-        """
+        """Returns the settings for corpora that pairs of languages divide; stages may use the names in the config."""
         groups = groups_of_directions(corpora) if self.stages else {}
         return self.model_copy(update={"groups": {**groups, **self.groups}}) if groups else self
 
@@ -118,11 +114,7 @@ TRAINING_FILE = "training.json"
 
 
 def note_training(run_dir: Path, training: TrainingSettings, base_dir: Path) -> None:
-    """Writes the section ``training`` for loaders; removes an earlier file if the section is empty.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Writes the section ``training`` for loaders; removes an earlier file if the section is empty."""
     path = run_dir / TRAINING_FILE
     if training == TrainingSettings():
         with writing(path):

@@ -19,11 +19,7 @@ _CHARSET_FIELD = re.compile(r"^content-type:.*?charset=\"?([a-z0-9_.:-]+)", re.I
 
 
 def _charset(header: str, path: Path) -> str:
-    """Returns the encoding that the header of a catalogue states, or UTF-8.
-
-    Raises:
-        CorpusError: the encoding is unknown.
-    """
+    """Returns the encoding that the header of a catalogue states, or UTF-8."""
     charset = _CHARSET_FIELD.search(header)
     if charset is None or charset[1] == "CHARSET":
         return "utf-8"
@@ -112,12 +108,7 @@ class PoReader(Reader):
     options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of all entries.
-
-        Raises:
-            InvalidTextError: the file is not text in the encoding of its header or the config.
-            CorpusError: a line does not belong in a catalogue, or the file cannot be read.
-        """
+        """Yields the pairs of all entries."""
         path = self.files["both"]
         builder = PairBuilder(self.corpus.max_line_bytes, path)
         for entry in _entries(self._lines(path)):

@@ -23,13 +23,7 @@ class JsonlReader(Reader):
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"fields"}
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of all lines; a blank line is a row without a pair.
-
-        Raises:
-            InvalidTextError: a text has half of a surrogate pair.
-            CorpusError: a line is not a JSON object, a field is not text, a value does not fit its column, or the file
-                is not text in the encoding of the corpus or cannot be read.
-        """
+        """Yields the pairs of all lines; a blank line is a row without a pair."""
         fields = self.corpus.fields
         if fields is None:
             raise CorpusError(f"corpus {self.corpus.name}: format jsonl needs fields in the config")

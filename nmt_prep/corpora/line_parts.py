@@ -33,21 +33,14 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class LineGroup:
-    """A row group.
+    """A row group."""
 
-    Attributes:
-        pairs: number of pairs.
-        row: the row of the first line: its position in the corpus before any pair was dropped.
-        source: the range of bytes in the file of the source, in whole lines.
-        target: the range of bytes in the file of the target.
-        left_out: for each run of lines that are not pairs, the first line (counted from 0 in the group) and the number
-            of lines, one run after the other.
-    """
-
-    pairs: int
-    row: int
-    source: tuple[int, int]
-    target: tuple[int, int]
+    pairs: int  # number of pairs
+    row: int  # the row of the first line: its position in the corpus before any pair was dropped
+    source: tuple[int, int]  # the range of bytes in the file of the source, in whole lines
+    target: tuple[int, int]  # the range of bytes in the file of the target
+    # for each run of lines that are not pairs, the first line (counted from 0 in the group) and the number of lines,
+    # one run after the other
     left_out: tuple[int, ...] = ()
 
     def rows(self) -> npt.NDArray[np.int64]:
@@ -60,38 +53,23 @@ class LineGroup:
 
 @dataclass(frozen=True)
 class TextFile:
-    """The file with the lines of a side.
+    """The file with the lines of a side."""
 
-    Attributes:
-        file: path of the file, relative to the directory of the part.
-        steps: the steps that contain the lines.
-    """
-
-    file: str
-    steps: StepRange
+    file: str  # path of the file, relative to the directory of the part
+    steps: StepRange  # the steps that contain the lines
 
 
 @dataclass(frozen=True)
 class LinePart:
-    """The content of a part.
+    """The content of a part."""
 
-    Attributes:
-        format: version of the format.
-        corpus: name of the corpus.
-        has_rows: true if the part has a column ``row``.
-        strip_returns: true if a carriage return before a newline is not part of a line.
-        source: the file with the lines of the source.
-        target: the file with the lines of the target.
-        groups: the row groups.
-    """
-
-    format: int
-    corpus: str
-    has_rows: bool
-    strip_returns: bool
-    source: TextFile
-    target: TextFile
-    groups: tuple[LineGroup, ...]
+    format: int  # version of the format
+    corpus: str  # name of the corpus
+    has_rows: bool  # true if the part has a column `row`
+    strip_returns: bool  # true if a carriage return before a newline is not part of a line
+    source: TextFile  # the file with the lines of the source
+    target: TextFile  # the file with the lines of the target
+    groups: tuple[LineGroup, ...]  # the row groups
 
     @classmethod
     def of(
@@ -112,23 +90,14 @@ class LinePart:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Reads a part.
-
-        Raises:
-            OSError: the file cannot be read.
-            ValueError: the file is not a part, or has the format of another version of nmt_prep.
-        """
+        """Reads a part."""
         part = parse_json_as(cls, parse_json(path.read_bytes()))
         if part.format != _FORMAT:
             raise ValueError(f"it has format {part.format}, and this version of nmt_prep reads {_FORMAT}")
         return part
 
     def save(self, path: Path) -> str:
-        """Writes the part; returns its SHA-256.
-
-        Raises:
-            OutputError: the part cannot be written.
-        """
+        """Writes the part; returns its SHA-256."""
         content = json.dumps(as_json(self), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
         write_bytes(path, content)
         return hashlib.sha256(content).hexdigest()
@@ -139,12 +108,7 @@ class LinePart:
         """Yields row groups with the text of their sides, Arrow ``string`` arrays.
 
         Args:
-            path: path of the part.
             numbers: numbers of the row groups, in the order to read them; None for all.
-            sides: the sides to read.
-
-        Raises:
-            CorpusError: a file with lines cannot be read, or has changed since it was digested.
         """
         links = {side: path.parent / getattr(self, side).file for side in sides}
         files = {

@@ -25,8 +25,7 @@ from nmt_prep.errors import CorpusError
 from nmt_prep.lines.blocks import Fault
 from nmt_prep.lines.chunks import Chunk, decoded, unreadable
 
-CHUNK_BYTES = 1 << 16
-"""Size in bytes of the chunks in which a document is parsed."""
+CHUNK_BYTES = 1 << 16  # Size in bytes of the chunks in which a document is parsed
 
 _LONGEST_TOKEN = 4 << 20
 _DEEPEST = 200
@@ -47,25 +46,19 @@ _WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0
 
 
 class Document(ABC):
-    """Base class of the XML formats: expat calls ``start`` and ``end``, which add pairs to the builder.
+    """Base class of the XML formats: expat calls ``start`` and ``end``, which add pairs to the builder."""
 
-    Attributes:
-        root: name of the root element.
-        codes: names of elements inside a text whose content does not belong to the text.
-        inner: name of an element inside a text that is the text itself.
-        fault: fault of the last collected text, or 0.
-    """
-
-    root: ClassVar[str]
+    root: ClassVar[str]  # name of the root element
+    # names of elements inside a text whose content does not belong to the text
     codes: ClassVar[frozenset[str]] = frozenset()
-    inner: ClassVar[str] = ""
+    inner: ClassVar[str] = ""  # name of an element inside a text that is the text itself
 
     def __init__(self, corpus: Corpus, languages: Languages, path: Path, builder: PairBuilder) -> None:
         self.corpus = corpus
         self.languages = languages
         self.path = path
         self.builder = builder
-        self.fault = 0
+        self.fault = 0  # fault of the last collected text, or 0
         self.parser = expat.ParserCreate("utf-8" if _is_decoded(corpus) else None)
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._enter
@@ -149,25 +142,15 @@ class Document(ABC):
 
 
 class XmlReader(Reader):
-    """Reads one XML file.
-
-    Attributes:
-        document: the format of the file.
-    """
+    """Reads one XML file."""
 
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"languages", "encoding", "invalid", "max_line_bytes"})
     multilingual: ClassVar[bool] = True
-    document: ClassVar[type[Document]]
+    document: ClassVar[type[Document]]  # the format of the file
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of the document; before an error, the pairs read so far.
-
-        Raises:
-            AlignmentError: the sides do not match.
-            InvalidTextError: the file is not text in the encoding of the corpus.
-            CorpusError: the document is not well-formed, or exceeds a limit.
-        """
+        """Yields the pairs of the document; before an error, the pairs read so far."""
         path = self.files["both"]
         builder = PairBuilder(self.corpus.max_line_bytes, path, self.columns)
         document = self.document(self.corpus, self.languages, path, builder)

@@ -29,12 +29,7 @@ class ParquetReader(Reader):
     options: ClassVar[frozenset[str]] = frozenset({"fields", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of all rows.
-
-        Raises:
-            InvalidTextError: a text is not UTF-8.
-            CorpusError: the file is damaged or lacks one of the columns, or a value does not fit its column.
-        """
+        """Yields the pairs of all rows."""
         path, fields = self.files["both"], self.corpus.fields
         if fields is None:
             raise CorpusError(f"corpus {self.corpus.name}: format parquet needs fields in the config")
@@ -86,16 +81,7 @@ class ParquetReader(Reader):
 
 
 def check_fields(file: Path | BinaryIO, name: str, corpus: Corpus) -> None:
-    """Checks that a file has the fields of a corpus, and texts in them; reads only the footer.
-
-    Args:
-        file: the file.
-        name: name of the file, for messages.
-        corpus: the corpus.
-
-    Raises:
-        CorpusError: the file lacks a field, or is damaged.
-    """
+    """Checks that a file has the fields of a corpus, and texts in them; reads only the footer."""
     assert corpus.fields is not None
     try:
         schema = pq.read_schema(file)
@@ -161,11 +147,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _values(batch: pa.RecordBatch, field: str, path: Path) -> pa.Array:
-    """Returns the values of a field, given by a dotted path; texts as ``large_string``.
-
-    Raises:
-        InvalidTextError: a text is not UTF-8.
-    """
+    """Returns the values of a field, given by a dotted path; texts as ``large_string``."""
     at = _place_of(pa.struct(list(batch.schema)), field)
     assert at is not None  # the schema of the file was checked
     root, *inner = at

@@ -36,11 +36,8 @@ from nmt_prep.sides import SIDES, Side
 ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20
 
-LARGEST_COLUMN = 2**31 - 1
-"""Maximum size in bytes of a column of a batch: Arrow's ``string`` has offsets of 32 bits."""
-
-SCORE = "score:"
-"""Start of the names of the columns of scores."""
+LARGEST_COLUMN = 2**31 - 1  # Maximum size in bytes of a column of a batch: Arrow's `string` has offsets of 32 bits
+SCORE = "score:"  # Start of the names of the columns of scores
 
 
 BEFORE: Mapping[Side, str] = {"source": "before:source", "target": "before:target"}
@@ -352,9 +349,6 @@ def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[list[Pair
     """Yields row groups as lists of batches, each as short as possible with :data:`ROW_GROUP_BYTES`, except the last.
 
     The texts are Arrow ``string`` arrays, whose offsets take half the memory.
-
-    Raises:
-        CorpusError: the texts of a side have 2 GiB or more.
     """
     held: list[PairBatch] = []
     sides, size = np.zeros(2, np.int64), 0

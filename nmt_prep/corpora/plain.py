@@ -25,12 +25,7 @@ class PlainReader(Reader):
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs; blocks of the two sides are split to equal numbers of lines.
-
-        Raises:
-            AlignmentError: the files have different numbers of lines.
-            CorpusError: a file is not text in the encoding of the corpus, or cannot be read.
-        """
+        """Yields the pairs; blocks of the two sides are split to equal numbers of lines."""
         if len(self.files) == 1:
             yield from self._one_side()
             return

@@ -28,11 +28,9 @@ S = TypeVar("S", bound=Section)
 Rows: TypeAlias = "npt.NDArray[np.int64]"
 Places: TypeAlias = "npt.NDArray[np.int64]"
 
-Value: TypeAlias = "float | str | None"
-"""A score or the name of a document; None for a pair without it."""
+Value: TypeAlias = "float | str | None"  # A score or the name of a document; None for a pair without it
 
-DOCUMENT = "document"
-"""Key and name of the column of documents."""
+DOCUMENT = "document"  # Key and name of the column of documents
 
 
 def column_type(key: str) -> pa.DataType:

@@ -37,11 +37,7 @@ GROUP = "nmt_prep.readers"
 
 
 def reader_of(name: str) -> type[Reader]:
-    """Returns the reader of a format.
-
-    Raises:
-        ValueError: there is no reader of this name.
-    """
+    """Returns the reader of a format."""
     if name in BUILT_IN:
         return _built_in(name)
     if name in _installed():
@@ -106,11 +102,7 @@ def _built_in(name: str) -> type[Reader]:
 
 @functools.cache
 def _installed() -> dict[str, type[Reader]]:
-    """Returns the readers of other packages, sorted by name.
-
-    Raises:
-        ValueError: a reader cannot be imported.
-    """
+    """Returns the readers of other packages, sorted by name."""
     readers = {}
     for entry in sorted(entry_points(group=GROUP)):
         if entry.name not in BUILT_IN:

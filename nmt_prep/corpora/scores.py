@@ -31,11 +31,6 @@ def value_of(value: object, key: str, where: str) -> Value:
 
     Args:
         value: a text, a number, or None.
-        key: key of the column in the config.
-        where: file and line, for messages.
-
-    Raises:
-        CorpusError: the value is not a number, or cannot be the name of a document.
     """
     if key != DOCUMENT:
         return score_of(value, key.removeprefix("scores."), where)
@@ -52,16 +47,7 @@ def value_of(value: object, key: str, where: str) -> Value:
 
 
 def column_of(values: pa.Array, key: str, where: Callable[[int], str]) -> pa.Array:
-    """Returns a column of a batch, of the type of :func:`~nmt_prep.corpora.reader.column_type`.
-
-    Args:
-        values: an Arrow array of strings or numbers.
-        key: key of the column in the config.
-        where: returns file and line of a value by its index, for messages.
-
-    Raises:
-        CorpusError: a value is not a number, or cannot be the name of a document.
-    """
+    """Returns a column of a batch, of the type of :func:`~nmt_prep.corpora.reader.column_type`."""
     column = _documents_of(values) if key == DOCUMENT else _scores_of(values)
     if column is None:  # Arrow does not say which value is wrong, and refuses some numbers that Python takes
         named = [value_of(value, key, where(index)) for index, value in enumerate(values.to_pylist())]
@@ -99,17 +85,11 @@ def _no_document(value: object, where: str) -> CorpusError:
 
 
 class RowPlace(NamedTuple):
-    """Where the values of consecutive rows are, for messages.
+    """Where the values of consecutive rows are, for messages."""
 
-    Attributes:
-        path: the file.
-        unit: ``line``, or ``row`` in files whose rows are not lines.
-        first: number of the first row.
-    """
-
-    path: Path
-    unit: Literal["line", "row"]
-    first: int
+    path: Path  # the file
+    unit: Literal["line", "row"]  # `line`, or `row` in files whose rows are not lines
+    first: int  # number of the first row
 
     def at(self, row: int) -> str:
         """Returns the place of a row, given its number after the first one."""
@@ -117,15 +97,7 @@ class RowPlace(NamedTuple):
 
 
 def in_order(batches: Iterator[PairBatch], place: RowPlace) -> Iterator[PairBatch]:
-    """Yields batches, and checks that documents with numbers as names come in ascending order.
-
-    Args:
-        batches: the pairs of all rows.
-        place: the place of the numbers.
-
-    Raises:
-        CorpusError: a number is smaller than one before it.
-    """
+    """Yields batches, and checks that documents with numbers as names come in ascending order."""
     last, row = -1, 0
     for batch in batches:
         if (documents := batch.columns.get(DOCUMENT)) is not None and len(documents):
@@ -145,16 +117,7 @@ def in_order(batches: Iterator[PairBatch], place: RowPlace) -> Iterator[PairBatc
 
 
 def checked_weights(batches: Iterator[PairBatch], key: str, place: RowPlace) -> Iterator[PairBatch]:
-    """Yields batches, and checks that their scores can be the weights of pairs.
-
-    Args:
-        batches: the pairs of all rows.
-        key: key of the scores in the config.
-        place: the place of the scores.
-
-    Raises:
-        CorpusError: a score is negative, or not finite in float32.
-    """
+    """Yields batches, and checks that their scores can be the weights of pairs."""
     row = 0
     for batch in batches:
         scores = batch.columns[key].to_numpy(zero_copy_only=False)
@@ -185,11 +148,6 @@ def score_of(value: object, name: str, where: str) -> float | None:
 
     Args:
         value: a text, a number, or None.
-        name: name of the score.
-        where: file and line, for messages.
-
-    Raises:
-        CorpusError: the value is not a number.
     """
     if value is None:
         return None
@@ -215,34 +173,22 @@ def score_of(value: object, name: str, where: str) -> float | None:
 
 
 class ColumnLines:
-    """Reads the values of a file, one on each line, for a corpus or a slice of it.
-
-    Attributes:
-        key: key of the column in the config.
-        path: the file.
-        line: number of the next line, counted from 0.
-    """
+    """Reads the values of a file, one on each line, for a corpus or a slice of it."""
 
     def __init__(self, key: str, path: Path, start: LineStart | None = None) -> None:
         """Stores the arguments; opens no file.
 
         Args:
-            key: key of the column in the config.
-            path: the file, in UTF-8.
             start: the first line to read; None for the first line of the file.
         """
-        self.key = key
-        self.path = path
-        self.line = start.line if start is not None else 0
+        self.key = key  # key of the column in the config
+        self.path = path  # the file
+        self.line = start.line if start is not None else 0  # number of the next line, counted from 0
         self._blocks = self._read(start)
         self._ahead = pa.array([], column_type(key))
 
     def take(self, count: int) -> pa.Array:
-        """Returns the next values, null for empty lines; fewer than ``count`` if the file ends.
-
-        Raises:
-            CorpusError: a line is not a value of the column, or the file cannot be read.
-        """
+        """Returns the next values, null for empty lines; fewer than ``count`` if the file ends."""
         held, size = [self._ahead], len(self._ahead)
         while size < count and (values := next(self._blocks, None)) is not None:
             held.append(values)
@@ -294,13 +240,7 @@ def with_columns(batches: Iterator[PairBatch], files: Sequence[ColumnLines], *, 
     """Yields batches with the columns from files; line i of a file is the value of row i.
 
     Args:
-        batches: the pairs of all rows, as a reader yields them.
-        files: the files, at the line of the first row.
         last: True if the files must end where the batches end.
-
-    Raises:
-        AlignmentError: a file has too few lines, or too many.
-        CorpusError: a line is not a value of the column, or a file cannot be read.
     """
     row = files[0].line if files else 0
     for batch in batches:

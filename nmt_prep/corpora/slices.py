@@ -21,35 +21,22 @@ from nmt_prep import digests
 from nmt_prep.digests import FileSteps, StepRange
 from nmt_prep.lines.chunks import UTF8_MARK, LineSlice, changed, one_byte_newlines, unreadable
 
-SLICE_BYTES = 64 << 20
-"""Size in bytes of a slice of the larger file of a corpus; smaller files are not divided."""
-
-COUNT_BYTES = 256 << 20
-"""Size in bytes of the ranges in which tasks count newlines."""
+SLICE_BYTES = 64 << 20  # Size in bytes of a slice of the larger file of a corpus; smaller files are not divided
+COUNT_BYTES = 256 << 20  # Size in bytes of the ranges in which tasks count newlines
 
 _NEWLINE = ord("\n")
 
 
 @dataclass(frozen=True, slots=True)
 class LineStart:
-    """The start of a line: an offset and the number of newlines that follow it before the line.
+    """The start of a line: an offset and the number of newlines that follow it before the line."""
 
-    Attributes:
-        line: number of the line in the file, counted from 0.
-        seek: the offset.
-        newlines: number of newlines between the offset and the line, all within a step.
-    """
-
-    line: int
-    seek: int
-    newlines: int
+    line: int  # number of the line in the file, counted from 0
+    seek: int  # the offset
+    newlines: int  # number of newlines between the offset and the line, all within a step
 
     def find(self, path: Path) -> int:
-        """Returns the offset of the line.
-
-        Raises:
-            CorpusError: the file cannot be read, or has changed since its lines were counted.
-        """
+        """Returns the offset of the line."""
         left = self.newlines
         if not left:
             return self.seek
@@ -61,20 +48,14 @@ class LineStart:
         raise changed(path)
 
 
-Bounds: TypeAlias = "tuple[LineStart, LineStart]"
-"""The start of a slice of a file, and the start of the line after it."""
+Bounds: TypeAlias = "tuple[LineStart, LineStart]"  # The start of a slice of a file, and the start of the line after it
 
 
 def line_slice(path: Path, bounds: Bounds, steps: StepRange | None = None) -> LineSlice:
     """Returns the slice of a file between two lines.
 
     Args:
-        path: the file.
-        bounds: the two lines.
         steps: steps that contain the slice, to check while it is read; None for no check.
-
-    Raises:
-        CorpusError: as :meth:`LineStart.find`.
     """
     begin, end = bounds
     return LineSlice(begin.find(path), end.find(path), begin.line + 1, steps)
@@ -87,19 +68,12 @@ def whole_lines(steps: Mapping[str, StepRange]) -> dict[str, LineSlice]:
 
 @dataclass(frozen=True)
 class RangeCounts:
-    """Counts over a range of a file.
+    """Counts over a range of a file."""
 
-    Attributes:
-        newlines: number of newlines in each step.
-        unended: true if the range ends in a line without a newline.
-        quotes: number of quotes in the range.
-        parities: the numbers of quotes before each newline, modulo 2, without duplicates.
-    """
-
-    newlines: tuple[int, ...]
-    unended: bool
-    quotes: int
-    parities: tuple[int, ...]
+    newlines: tuple[int, ...]  # number of newlines in each step
+    unended: bool  # true if the range ends in a line without a newline
+    quotes: int  # number of quotes in the range
+    parities: tuple[int, ...]  # the numbers of quotes before each newline, modulo 2, without duplicates
 
 
 def count_range(
@@ -108,15 +82,8 @@ def count_range(
     """Counts the newlines and quotes of a range of a file.
 
     Args:
-        path: the file, in an encoding with one-byte newlines.
-        start: offset of the range, a multiple of the size of a step.
-        end: end of the range, a multiple of the size of a step, or the end of the file.
-        encoding: encoding of the file.
         quote: a byte to count as well; empty for none.
         tick: called with the number of bytes of each step.
-
-    Raises:
-        CorpusError: the file cannot be read.
     """
     newlines: list[int] = []
     quotes, parities = 0, set[int]()
@@ -137,21 +104,13 @@ def count_range(
 
 @dataclass(frozen=True)
 class LineIndex:
-    """The approximate offsets of the lines of a file.
+    """The approximate offsets of the lines of a file."""
 
-    Attributes:
-        size: bytes in the file.
-        before: newlines before each step, and before the end; int64, shape ``[steps + 1]``.
-        lines: lines in the file.
-        apart: true if every line contains an even number of quotes.
-        step: size of a step in bytes.
-    """
-
-    size: int
-    before: npt.NDArray[np.int64]
-    lines: int
-    apart: bool
-    step: int
+    size: int  # bytes in the file
+    before: npt.NDArray[np.int64]  # newlines before each step, and before the end; int64, shape `[steps + 1]`
+    lines: int  # lines in the file
+    apart: bool  # true if every line contains an even number of quotes
+    step: int  # size of a step in bytes
 
     @classmethod
     def of_steps(cls, steps: FileSteps) -> LineIndex:
@@ -196,11 +155,7 @@ def cut(indices: Mapping[str, LineIndex]) -> list[dict[str, Bounds]]:
 
 
 def line_count(path: Path, encoding: str) -> int | None:
-    """Returns the number of lines of a file; None if newlines are not single bytes in its encoding.
-
-    Raises:
-        CorpusError: the file cannot be read.
-    """
+    """Returns the number of lines of a file; None if newlines are not single bytes in its encoding."""
     if not one_byte_newlines(encoding):
         return None
     size = path.stat().st_size
@@ -208,11 +163,7 @@ def line_count(path: Path, encoding: str) -> int | None:
 
 
 def line_from(path: Path, position: int) -> int:
-    """Returns the offset of the first line that begins at or after ``position``; the size of the file if none does.
-
-    Raises:
-        CorpusError: the file cannot be read.
-    """
+    """Returns the offset of the first line that begins at or after ``position``; the size of the file if none does."""
     if not position:
         return 0
     size = path.stat().st_size

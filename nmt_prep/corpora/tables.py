@@ -44,11 +44,7 @@ class _Table:
         self._numbers = [column for column in self._wanted if isinstance(column, int)]
 
     def read_header(self, names: Sequence[str]) -> None:
-        """Finds the columns that the config names.
-
-        Raises:
-            CorpusError: no column, or more than one, has a name in the config.
-        """
+        """Finds the columns that the config names."""
         self._numbers = []
         for column in self._wanted:
             if isinstance(column, str) and names.count(column) != 1:
@@ -66,11 +62,7 @@ class _Table:
         return max(self._numbers)
 
     def row(self, line: int, fields: Sequence[str]) -> tuple[str, str, dict[str, Value]]:
-        """Returns the two sides and the further columns of a row.
-
-        Raises:
-            CorpusError: the row has too few columns, or a value does not fit its column.
-        """
+        """Returns the two sides and the further columns of a row."""
         if len(fields) <= self.last:
             raise self.too_few(line, len(fields))
         source, target, *others = (fields[column] for column in self._numbers)
@@ -86,11 +78,7 @@ class _Table:
         )
 
     def batch(self, block: Block, first: int, delimiter: int) -> PairBatch:
-        """Returns the pairs of the lines of a block from line ``first`` on, none of which has quotes.
-
-        Raises:
-            CorpusError: a line has too few columns, or a value does not fit its column.
-        """
+        """Returns the pairs of the lines of a block from line ``first`` on, none of which has quotes."""
         starts, ends = block.starts[first:], block.ends[first:]
         faults: Faults | None = None if block.faults is None else block.faults[first:]
         cuts = np.flatnonzero(np.frombuffer(block.data, np.uint8) == delimiter)
@@ -150,10 +138,6 @@ class CsvReader(_TableReader):
         """Yields the pairs of all records, without the header.
 
         A block without quotation marks, as most are, is split as a whole.
-
-        Raises:
-            CorpusError: a record has too few columns, a value does not fit its column, quotes are malformed, a named
-                column is missing, or the file is not text in the encoding of the corpus or cannot be read.
         """
         path = self.files["both"]
         table = _Table(self.corpus, path, self.columns)
@@ -227,11 +211,7 @@ class _Records:
                 self.end()
 
     def end(self) -> None:
-        """Raises if a record is open.
-
-        Raises:
-            CorpusError: a quoted field does not end.
-        """
+        """Raises if a record is open."""
         if self.open:
             raise CorpusError(
                 f"{self._path}:{self._line}: a quoted field does not end within max_line_bytes = {self._limit}; fix "
@@ -265,12 +245,7 @@ class TsvReader(_TableReader):
         return super().row_count() if lines is None else max(lines - self.header_lines(self.corpus), 0)
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of all lines, without the header.
-
-        Raises:
-            CorpusError: a line has too few columns, a named column is missing, or the file is not text in the encoding
-                of the corpus or cannot be read.
-        """
+        """Yields the pairs of all lines, without the header."""
         table = _Table(self.corpus, self.files["both"], self.columns)
         if table.header and self.slices and self.slices["both"].first_line > 1:
             table.read_header(text_of(self.first_block("both"), 0).split(_TAB))

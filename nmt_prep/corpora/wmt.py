@@ -60,13 +60,7 @@ class SgmReader(Reader):
     options: ClassVar[frozenset[str]] = frozenset({"references", "encoding", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of segments with the same docid and segment id.
-
-        Raises:
-            AlignmentError: a segment is missing from one file, or occurs twice.
-            InvalidTextError: a file is not text in the encoding of the corpus, or refers to an invalid character.
-            CorpusError: a segment has no id or no end, or a file cannot be read or is too large.
-        """
+        """Yields the pairs of segments with the same docid and segment id."""
         source, target = self.files["source"], self.files["target"]
         references: dict[tuple[str, str], dict[str, Segment]] = {}
         for segment in _distinct_segments(target, self.policy("target"), self.counts):
@@ -103,8 +97,7 @@ class SgmReader(Reader):
         )
 
 
-_Row: TypeAlias = "tuple[str, str, str, int]"
-"""Name of a version, source, target, and fault or 0."""
+_Row: TypeAlias = "tuple[str, str, str, int]"  # Name of a version, source, target, and fault or 0
 
 
 def _add_document(builder: PairBuilder, document: str, rows: Sequence[_Row], columns: Mapping[str, object]) -> None:
@@ -122,13 +115,7 @@ def _chosen(versions: Mapping[str, object], chosen: Choice, where: str, word: st
     """Returns the names of the selected versions of a text; by default of the only one.
 
     Args:
-        versions: the versions by name.
         chosen: names, or ``all``; None for the default.
-        where: place of the text, for messages.
-        word: ``reference`` or ``system``.
-
-    Raises:
-        AlignmentError: there is no such version, or several without a choice.
     """
     if chosen == "all" or (chosen is None and len(versions) < 2):
         return list(versions)

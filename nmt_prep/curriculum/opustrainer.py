@@ -18,29 +18,17 @@ from nmt_prep.errors import ConfigError
 
 @dataclass(frozen=True)
 class OpusTrainerFile:
-    """The content of a file of OpusTrainer.
+    """The content of a file of OpusTrainer."""
 
-    Attributes:
-        datasets: paths of TSV files, or names of corpora, by name.
-        training: stages and modifiers.
-        seed: the seed.
-        fields: number of columns that lines are cut to; shorter lines are skipped. None without such a rule.
-        trainer: the command that reads the stream, with its arguments; empty if the file has none.
-    """
-
-    datasets: dict[str, str]
-    training: TrainingSettings
+    datasets: dict[str, str]  # paths of TSV files, or names of corpora, by name
+    training: TrainingSettings  # stages and modifiers
     seed: int
-    fields: int | None
-    trainer: tuple[str, ...]
+    fields: int | None  # number of columns that lines are cut to; shorter lines are skipped. None without such a rule.
+    trainer: tuple[str, ...]  # the command that reads the stream, with its arguments; empty if the file has none
 
 
 def read_opustrainer(path: Path) -> OpusTrainerFile:
-    """Reads a file of OpusTrainer.
-
-    Raises:
-        ConfigError: the file cannot be read, or OpusTrainer would refuse it; the message names the key.
-    """
+    """Reads a file of OpusTrainer."""
     data, _ = read_file(path)
 
     def wrong(key: str, problem: str) -> ConfigError:
@@ -85,11 +73,7 @@ def read_opustrainer(path: Path) -> OpusTrainerFile:
 
 
 def _command(fields: int | None, trainer: object) -> tuple[str, ...]:
-    """Returns the words of the command that reads the stream.
-
-    Raises:
-        ValueError: ``trainer`` is not a command, or ``fields`` is below 2.
-    """
+    """Returns the words of the command that reads the stream."""
     if fields is not None and fields < 2:
         raise ValueError(f"num_fields: it is {fields}; a line has a source and a target at least")
     if not isinstance(trainer, str | None):
@@ -101,11 +85,7 @@ def _command(fields: int | None, trainer: object) -> tuple[str, ...]:
 
 
 def _mixture(lines: list[str], datasets: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, Any]]:
-    """Returns the weights and the end in lines such as ``clean 0.8`` and ``until clean 2``.
-
-    Raises:
-        ValueError: a line is not of this form, or names a data set that does not exist.
-    """
+    """Returns the weights and the end in lines such as ``clean 0.8`` and ``until clean 2``."""
     if not lines or not lines[-1].startswith("until "):
         raise ValueError("its last line must be until DATASET EPOCHS")
     mix = dict[str, float]()
@@ -124,11 +104,7 @@ def _mixture(lines: list[str], datasets: Mapping[str, Any]) -> tuple[dict[str, f
 
 
 def _flat(entries: object) -> Iterator[dict[str, Any]]:
-    """Yields the modifiers in nested lists.
-
-    Raises:
-        ValueError: something is not a modifier.
-    """
+    """Yields the modifiers in nested lists."""
     for entry in entries if isinstance(entries, list) else [entries]:
         if isinstance(entry, list):
             yield from _flat(entry)

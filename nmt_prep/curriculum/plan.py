@@ -25,32 +25,20 @@ from nmt_prep.modifiers import Modifiers, read_modifiers
 from nmt_prep.modifiers.draws import Keys, mixed
 from nmt_prep.records.plan import GlobalShuffle
 
-BLOCK_ROWS = 16_384
-"""Number of rows of a block. Modifiers join pairs of one block only."""
-
-MAX_ROWS = 1 << 60
-"""Maximum number of rows of a stream."""
+BLOCK_ROWS = 16_384  # Number of rows of a block. Modifiers join pairs of one block only.
+MAX_ROWS = 1 << 60  # Maximum number of rows of a stream
 
 
 @dataclass(frozen=True)
 class PlannedBlock:
-    """The rows of a block.
+    """The rows of a block."""
 
-    Attributes:
-        stage: number of the stage.
-        first: number of the block's first row in the stream.
-        corpora: number of the corpus of each row: int64, shape ``[rows]``.
-        epochs: epoch of the row's corpus, from 0 on: int64, shape ``[rows]``.
-        pairs: number of the pair in the order of that epoch: int64, shape ``[rows]``.
-        keys: keys of the draws of each row: uint64, shape ``[rows]``.
-    """
-
-    stage: int
-    first: int
-    corpora: npt.NDArray[np.int64]
-    epochs: npt.NDArray[np.int64]
-    pairs: npt.NDArray[np.int64]
-    keys: Keys
+    stage: int  # number of the stage
+    first: int  # number of the block's first row in the stream
+    corpora: npt.NDArray[np.int64]  # number of the corpus of each row: int64, shape `[rows]`
+    epochs: npt.NDArray[np.int64]  # epoch of the row's corpus, from 0 on: int64, shape `[rows]`
+    pairs: npt.NDArray[np.int64]  # number of the pair in the order of that epoch: int64, shape `[rows]`
+    keys: Keys  # keys of the draws of each row: uint64, shape `[rows]`
 
     def __len__(self) -> int:
         return len(self.corpora)
@@ -63,28 +51,17 @@ class PlannedBlock:
 
 @dataclass(frozen=True)
 class PlannedStage:
-    """A stage.
+    """A stage."""
 
-    Attributes:
-        name: name of the stage.
-        shares: share of each corpus of the stream among the rows; they sum to 1.
-        before: number of pairs of each corpus in the stages before it.
-        first: number of its first row in the stream.
-        rows: number of the stage's rows; None if it never ends.
-        modifiers: the modifiers of the stage's rows.
-        until: numbers of the corpora whose epochs end the stage; all corpora that it reads, if a number of rows ends
-            it.
-        key: key of the permutations.
-    """
-
-    name: str
-    shares: tuple[Fraction, ...]
-    before: tuple[int, ...]
-    first: int
-    rows: int | None
-    modifiers: Modifiers
+    name: str  # name of the stage
+    shares: tuple[Fraction, ...]  # share of each corpus of the stream among the rows; they sum to 1
+    before: tuple[int, ...]  # number of pairs of each corpus in the stages before it
+    first: int  # number of its first row in the stream
+    rows: int | None  # number of the stage's rows; None if it never ends
+    modifiers: Modifiers  # the modifiers of the stage's rows
+    # numbers of the corpora whose epochs end the stage; all corpora that it reads, if a number of rows ends it
     until: tuple[int, ...]
-    key: str
+    key: str  # key of the permutations
 
     def pairs_in(self, rows: int) -> tuple[int, ...]:
         """Returns the number of pairs of each corpus in the first rows of the stage, up to the end of a block."""
@@ -130,19 +107,12 @@ class PlannedStage:
 
 @dataclass(frozen=True)
 class Curriculum:
-    """The rows of all stages: a stream that can be read from any row on.
+    """The rows of all stages: a stream that can be read from any row on."""
 
-    Attributes:
-        corpora: names of the corpora.
-        sizes: numbers of pairs of the corpora.
-        seed: decides the order and the draws of modifiers.
-        stages: the stages, at least one.
-    """
-
-    corpora: tuple[str, ...]
-    sizes: tuple[int, ...]
-    seed: int
-    stages: tuple[PlannedStage, ...]
+    corpora: tuple[str, ...]  # names of the corpora
+    sizes: tuple[int, ...]  # numbers of pairs of the corpora
+    seed: int  # decides the order and the draws of modifiers
+    stages: tuple[PlannedStage, ...]  # the stages, at least one
 
     @property
     def rows(self) -> int | None:
@@ -220,14 +190,7 @@ def plan_stages(
     """Returns the plan of the stages of a config; without stages, one stage reads all corpora by their sizes.
 
     Args:
-        training: the settings.
-        sizes: number of pairs of each corpus of the stream.
-        seed: decides the order and the draws of modifiers.
         base_dir: the directory that paths in options of modifiers are relative to.
-        key: config key of the settings, for messages.
-
-    Raises:
-        ConfigError: a name is unknown, a stage reads nothing or never ends, or a modifier is wrong.
     """
     if problem := training.problem(set(sizes)):
         raise ConfigError(f"{key}.{problem}")
@@ -263,11 +226,7 @@ def plan_stages(
 def _shares(
     stage: StageSettings, training: TrainingSettings, sizes: Mapping[str, int], place: str
 ) -> tuple[Fraction, ...]:
-    """Returns the share of each corpus; the share of a group is divided by the sizes of its corpora.
-
-    Raises:
-        ConfigError: a corpus with a weight has no pairs.
-    """
+    """Returns the share of each corpus; the share of a group is divided by the sizes of its corpora."""
     weights = dict.fromkeys(sizes, Fraction(0))
     for name, weight in stage.mix.items():
         members = training.members(name)

@@ -39,12 +39,7 @@ _SECONDS_BETWEEN_ORDERS = 15.0
 
 @contextmanager
 def open_cluster(settings: DaskSettings) -> Iterator[Any]:
-    """Starts the workers that a config describes; stops them at the end of the ``with`` block.
-
-    Raises:
-        ConfigError: an extra is not installed, or the cluster refuses its options.
-        EngineError: the cluster cannot be started.
-    """
+    """Starts the workers that a config describes; stops them at the end of the ``with`` block."""
     assert settings.cluster is not None
     dask = needed_extra("dask", "dask", "engine.kind dask")
     create = needed_extra("distributed", "dask", "engine.cluster").LocalCluster
@@ -88,16 +83,7 @@ class DaskEngine(ExecutorEngine):
     """
 
     def __init__(self, settings: DaskSettings, directory: Path, progress: Progress) -> None:
-        """Checks the settings without starting anything.
-
-        Args:
-            settings: the section of the config.
-            directory: directory of the run, which workers must see under the same path.
-            progress: receives events of failed tasks, and of workers that join or leave.
-
-        Raises:
-            ConfigError: an extra is not installed.
-        """
+        """Checks the settings without starting anything."""
         self._distributed = needed_extra("distributed", "dask", "engine.kind dask")
         self._settings = settings
         self._expected = settings.cluster.workers if settings.cluster is not None else 1
@@ -128,12 +114,7 @@ class DaskEngine(ExecutorEngine):
         return max(memory // self._most_threads - BASE_MEMORY, 0)
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
-        """Yields tasks as they end. A failure cancels the rest and is raised.
-
-        Raises:
-            NmtPrepError: as the task raised it.
-            EngineError: there are no workers, they do not share the run's directory, or a task failed three times.
-        """
+        """Yields tasks as they end. A failure cancels the rest and is raised."""
         self._start()
         return super().map(partial(run_checked, self._sign, __version__, function), tasks, tick)
 
@@ -150,11 +131,7 @@ class DaskEngine(ExecutorEngine):
             self.workers = self._look()
 
     def _look(self) -> int:
-        """Returns the number of threads of all workers, which is at most a second old.
-
-        Raises:
-            EngineError: there was no worker for too long, or the connection to the scheduler is lost.
-        """
+        """Returns the number of threads of all workers, which is at most a second old."""
         now, seconds = time.monotonic(), self._settings.worker_seconds
         if now - self._looked >= _SECONDS_BETWEEN_LOOKS:
             self._looked = now
@@ -221,18 +198,7 @@ class DaskEngine(ExecutorEngine):
 
 
 def run_checked(sign: Path, version: str, function: Work[T, R], task: T, tick: Tick) -> R:
-    """Runs a task on a worker, after checking that the worker has this version and sees the run's directory.
-
-    Args:
-        sign: a file that the run has written to its directory.
-        version: version of nmt_prep of the run.
-        function: does the task.
-        task: the task.
-        tick: receives the progress of the task.
-
-    Raises:
-        EngineError: the worker has another version, or sees other files.
-    """
+    """Runs a task on a worker, after checking that the worker has this version and sees the run's directory."""
     if version != __version__:
         raise EngineError(
             f"the worker {worker_name()} has nmt_prep {__version__}, and this is {version}; install the same version "

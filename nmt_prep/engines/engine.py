@@ -13,8 +13,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import available_cores, end_children
 
-BASE_MEMORY = 200_000_000
-"""Base memory of a process in bytes: the interpreter, Arrow, the vocabularies."""
+BASE_MEMORY = 200_000_000  # Base memory of a process in bytes: the interpreter, Arrow, the vocabularies
 
 
 class Task(Protocol):

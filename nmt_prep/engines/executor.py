@@ -26,8 +26,7 @@ from nmt_prep.errors import EngineError, NmtPrepError, OutputError
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
 
-ATTEMPTS = 3
-"""Number of failures of a task that ends the run."""
+ATTEMPTS = 3  # Number of failures of a task that ends the run
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 
@@ -69,8 +68,6 @@ class ExecutorEngine:
         Args:
             executor: its workers must see the same files under the same paths as this process. None for an executor
                 that is set later.
-            workers: number of parallel tasks, by which the memory limit is divided.
-            progress: receives events of failed tasks.
             watch: called about every second while tasks run; returns the current number of parallel tasks, and raises
                 if there is no point in waiting any longer.
         """
@@ -89,12 +86,7 @@ class ExecutorEngine:
         return max(memory // self.workers - BASE_MEMORY, 0)
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
-        """Yields tasks as they end. A failure cancels the rest and is raised once the running tasks have ended.
-
-        Raises:
-            NmtPrepError: as the task raised it.
-            EngineError: the workers are lost, or a task failed three times.
-        """
+        """Yields tasks as they end. A failure cancels the rest and is raised once the running tasks have ended."""
         remaining = iter(tasks)
         running: _Running[R, T] = {}
         failure: Exception | None = None

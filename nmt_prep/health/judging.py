@@ -12,8 +12,7 @@ from nmt_prep.health.warning import HealthWarning
 from nmt_prep.records.dataset_json import DatasetInfo
 from nmt_prep.sides import Side
 
-_LEAST_COUNT = 10
-"""Minimum count for a warning; smaller counts may be chance."""
+_LEAST_COUNT = 10  # Minimum count for a warning; smaller counts may be chance
 
 _EQUAL_SHARE = 0.05
 _SCRIPT_SHARE = 0.1
@@ -43,15 +42,7 @@ def pair_warnings(
     facts: PairFacts,
     frequent: Mapping[Side, Sequence[FrequentLine]],
 ) -> Iterator[HealthWarning]:
-    """Yields the warnings about the pairs of a corpus.
-
-    Args:
-        split: name of the split.
-        corpus: name of the corpus.
-        languages: languages of the corpus.
-        facts: the counts.
-        frequent: the frequent lines of each side, the most frequent first.
-    """
+    """Yields the warnings about the pairs of a corpus."""
     for side, lines in frequent.items():
         certain = [line for line in lines if line.count >= _LEAST_COUNT]
         if certain:
@@ -105,15 +96,7 @@ def relative_length(languages: Languages, characters: Mapping[Side, int]) -> flo
 
 
 def leak_warning(split: str, corpus: str, pairs: int, leaks: int, by_corpus: Mapping[str, int]) -> HealthWarning | None:
-    """Returns a warning if pairs of a corpus outside of train are also in train.
-
-    Args:
-        split: name of the split.
-        corpus: name of the corpus.
-        pairs: number of pairs of the corpus.
-        leaks: number of pairs of the corpus that are also in train.
-        by_corpus: number of pairs of the corpus that are also in a corpus of train, by name of that corpus.
-    """
+    """Returns a warning if pairs of a corpus outside of train are also in train."""
     if not leaks or leaks < _TRAIN_SHARE * pairs:
         return None
     places = ", ".join(f"{name} {count:,}" for name, count in by_corpus.items() if count)
@@ -141,12 +124,6 @@ def loss_warning(
     """Returns the warning about a corpus of which most pairs were dropped.
 
     Args:
-        split: name of the split.
-        corpus: name of the corpus.
-        pairs: number of pairs of the corpus.
-        dropped: number of dropped pairs by reason.
-        what: name of the stage that dropped the pairs.
-        explained: an explanation of the loss.
         first: True if only the first pairs of the corpus were counted.
     """
     lost = sum(dropped.values())
@@ -175,13 +152,7 @@ def quoted(text: str) -> str:
 
 
 def encoded_warnings(info: DatasetInfo, max_length: int, documented: Collection[str] = ()) -> Iterator[HealthWarning]:
-    """Yields the warnings about the splits of a dataset.
-
-    Args:
-        info: content of ``dataset.json``.
-        max_length: ``input.max_length`` of the config; replaced by the length of a row in layout ``packed``.
-        documented: names of the splits with documents.
-    """
+    """Yields the warnings about the splits of a dataset."""
     limit, key = (
         (max_length, "input.max_length") if info.row_length is None else (info.row_length, "records.row_length")
     )

@@ -22,11 +22,8 @@ _LEAST_LETTERS = 20
 
 _LEAST_OF_SCRIPT = 0.1
 
-_LEAST_SHARE = 0.01
-"""Minimum share of the lines for a language to be reported."""
-
-_LOOKED_AT = 200
-"""Number of sentences of a document whose languages are identified."""
+_LEAST_SHARE = 0.01  # Minimum share of the lines for a language to be reported
+_LOOKED_AT = 200  # Number of sentences of a document whose languages are identified
 
 _LEAST_LINES = 5
 _LEAST_FITTING = 0.5
@@ -34,19 +31,12 @@ _LEAST_FITTING = 0.5
 
 @dataclass(frozen=True)
 class SideFacts:
-    """The languages of the first lines of a side.
+    """The languages of the first lines of a side."""
 
-    Attributes:
-        language: the language of the config.
-        lines: number of lines that are long enough to identify their language.
-        shares: share of these lines by language, the most frequent first.
-        fitting: share of these lines in the language of the config or a similar one; None if the model does not know
-            the language.
-    """
-
-    language: str
-    lines: int
-    shares: dict[str, float]
+    language: str  # the language of the config
+    lines: int  # number of lines that are long enough to identify their language
+    shares: dict[str, float]  # share of these lines by language, the most frequent first
+    # share of these lines in the language of the config or a similar one; None if the model does not know the language
     fitting: float | None
 
 
@@ -63,9 +53,6 @@ def side_facts(lines: pa.Array, identifier: LanguageIdentifier, tag: str, other:
 
     Args:
         lines: Arrow ``large_string`` array without nulls.
-        identifier: the model.
-        tag: the language of the side in the config.
-        other: the language of the other side.
     """
     column = TextColumn.from_arrow(lines)
     letters, _ = script_weights(Lines(column.data, column.offsets), [])
@@ -108,7 +95,6 @@ def document_warnings(
 
     Args:
         documents: names, and the sentences of both sides, as Arrow ``large_string`` arrays without nulls.
-        languages: the languages of the sides; the first sentences are compared with them if a model is installed.
     """
     identified = installed_identifier()
     if identified is None:
@@ -124,8 +110,6 @@ def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> st
     """Returns a warning if most lines of a side are in other languages than its own; None otherwise.
 
     Args:
-        side: the side.
-        facts: the languages of the side.
         other: the languages of the other side; None for a side without lines.
     """
     if facts.lines < _LEAST_LINES or facts.fitting is None or facts.fitting >= _LEAST_FITTING:

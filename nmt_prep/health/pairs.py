@@ -24,8 +24,7 @@ from nmt_prep.sides import Side
 
 Hashes: TypeAlias = "npt.NDArray[np.uint64]"
 
-FREQUENT_SHARE = 100
-"""A line is frequent if it makes up more than 1/100 of a side."""
+FREQUENT_SHARE = 100  # A line is frequent if it makes up more than 1/100 of a side
 
 SAMPLED = 4096
 SAMPLED_OF = 65_536
@@ -59,22 +58,15 @@ _MORE_LANGUAGES = {
 
 @dataclass(frozen=True)
 class SideFacts:
-    """Counts of the lines of one side.
+    """Counts of the lines of one side."""
 
-    Attributes:
-        lines: number of lines.
-        frequent: upper limit of the occurrences of a line, by its hash; for all frequent lines and perhaps others.
-        examined: number of lines in the sample.
-        other_script: number of lines in the sample mostly in a script of another language, without lines that equal the
-            other side.
-        characters: number of code points in the sample.
-    """
-
-    lines: int = 0
+    lines: int = 0  # number of lines
+    # upper limit of the occurrences of a line, by its hash; for all frequent lines and perhaps others
     frequent: dict[int, int] = field(default_factory=dict)
-    examined: int = 0
+    examined: int = 0  # number of lines in the sample
+    # number of lines in the sample mostly in a script of another language, without lines that equal the other side
     other_script: int = 0
-    characters: int = 0
+    characters: int = 0  # number of code points in the sample
 
     def __add__(self, other: SideFacts) -> SideFacts:
         lines = self.lines + other.lines
@@ -91,22 +83,15 @@ class SideFacts:
 
 @dataclass(frozen=True)
 class PairFacts:
-    """Counts of the pairs of a corpus, or of a slice of one. Counts of slices add up in any order.
+    """Counts of the pairs of a corpus, or of a slice of one. Counts of slices add up in any order."""
 
-    Attributes:
-        pairs: number of pairs.
-        equal: number of pairs with the same text on both sides.
-        compared: number of pairs in the sample that are long enough to compare the lengths of their sides.
-        uneven: number of compared pairs with one side more than three times as long as the other, in characters and
-            relative to the usual ratio of the languages.
-        sides: the counts of the lines, by side.
-    """
-
-    pairs: int = 0
-    equal: int = 0
-    compared: int = 0
+    pairs: int = 0  # number of pairs
+    equal: int = 0  # number of pairs with the same text on both sides
+    compared: int = 0  # number of pairs in the sample that are long enough to compare the lengths of their sides
+    # number of compared pairs with one side more than three times as long as the other, in characters and relative to
+    # the usual ratio of the languages
     uneven: int = 0
-    sides: dict[Side, SideFacts] = field(default_factory=dict)
+    sides: dict[Side, SideFacts] = field(default_factory=dict)  # the counts of the lines, by side
 
     def __add__(self, other: PairFacts) -> PairFacts:
         return PairFacts(**merged(vars(self), vars(other)))
@@ -116,12 +101,7 @@ class PairObserver:
     """Counts the :class:`PairFacts` of batches of pairs."""
 
     def __init__(self, languages: Languages, sides: tuple[Side, ...]) -> None:
-        """Prepares the counters.
-
-        Args:
-            languages: languages of the corpus.
-            sides: the sides to count; the other side has only placeholders.
-        """
+        """Prepares the counters."""
         self._scripts: dict[Side, list[int]] = {side: scripts_in_use(getattr(languages, side)) for side in sides}
         self._factors: dict[Side, float] = {side: expansion(getattr(languages, side), "char") for side in sides}
         self._frequent: dict[Side, FrequentHashes] = {side: FrequentHashes(_COUNTERS) for side in sides}

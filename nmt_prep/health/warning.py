@@ -9,24 +9,15 @@ from nmt_prep.sides import Side
 
 @dataclass(frozen=True)
 class HealthWarning:
-    """A warning about the data of a run. The run goes on, unless the user asked for ``--strict``.
+    """A warning about the data of a run. The run goes on, unless the user asked for ``--strict``."""
 
-    Attributes:
-        code: a short identifier that does not change, such as ``frequent_line``.
-        text: a sentence for people, perhaps with text of a corpus.
-        corpus: name of the corpus; None if the warning is not about a single corpus.
-        split: name of the split; None if the warning is not about a single split.
-        side: the side; None if the warning is about both.
-        value: the number that caused the warning, such as a count or a ratio.
-        share: the affected share of the corpus or the side, from 0 to 1; None if there is no such share.
-    """
-
-    code: str
-    text: str
-    corpus: str | None = None
-    split: str | None = None
-    side: Side | None = None
-    value: float | None = None
+    code: str  # a short identifier that does not change, such as `frequent_line`
+    text: str  # a sentence for people, perhaps with text of a corpus
+    corpus: str | None = None  # name of the corpus; None if the warning is not about a single corpus
+    split: str | None = None  # name of the split; None if the warning is not about a single split
+    side: Side | None = None  # the side; None if the warning is about both
+    value: float | None = None  # the number that caused the warning, such as a count or a ratio
+    # the affected share of the corpus or the side, from 0 to 1; None if there is no such share
     share: float | None = None
 
     @property

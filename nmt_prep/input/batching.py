@@ -24,17 +24,11 @@ _Result = TypeVar("_Result")
 
 
 class Column(NamedTuple):
-    """Rows of ids of different lengths.
+    """Rows of ids of different lengths."""
 
-    Attributes:
-        values: int32, shape ``[n]``.
-        starts: int64, shape ``[rows]``: offset of each row in ``values``.
-        lengths: int64, shape ``[rows]``.
-    """
-
-    values: tf.Tensor
-    starts: tf.Tensor
-    lengths: tf.Tensor
+    values: tf.Tensor  # int32, shape `[n]`
+    starts: tf.Tensor  # int64, shape `[rows]`: offset of each row in `values`
+    lengths: tf.Tensor  # int64, shape `[rows]`
 
 
 def packed_column(values: tf.Tensor, lengths: tf.Tensor) -> Column:
@@ -53,7 +47,6 @@ def pack(column: Column, rows: tf.Tensor) -> Column:
     """Copies rows of a column, in the given order, so that they are consecutive.
 
     Args:
-        column: the column; its rows follow one another in ``values``, in order, perhaps with gaps between them.
         rows: int64, numbers of the rows; they may repeat.
     """
     bounds = tf.reshape(tf.stack([column.starts, column.starts + column.lengths], 1), [-1])
@@ -125,7 +118,6 @@ def map_inline(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.dat
     of one batch take themselves.
 
     Args:
-        dataset: the dataset.
         function: returns an element in any structure; fields may be None.
     """
     spec = dataset.element_spec
@@ -180,11 +172,7 @@ class BatchedInput(NamedTuple):
 
 
 class BatchedInputWithCorpora(NamedTuple):
-    """The fields of :class:`BatchedInput`, and the corpora.
-
-    Attributes:
-        corpora: int32, shape ``[rows]``: number of each pair's corpus in ``dataset.json``.
-    """
+    """The fields of :class:`BatchedInput`, and the corpora."""
 
     initializer: tf.Operation | None
     source: tf.Tensor
@@ -192,7 +180,7 @@ class BatchedInputWithCorpora(NamedTuple):
     target_output: tf.Tensor
     source_sequence_length: tf.Tensor
     target_sequence_length: tf.Tensor
-    corpora: tf.Tensor
+    corpora: tf.Tensor  # int32, shape `[rows]`: number of each pair's corpus in `dataset.json`
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithCorpora:
         """Same as the method of :class:`BatchedInput`."""
@@ -200,19 +188,7 @@ class BatchedInputWithCorpora(NamedTuple):
 
 
 class BatchedInputWithColumns(NamedTuple):
-    """The fields of :class:`BatchedInput`, and columns of the pairs, as of :class:`nmt_prep.batches.IdBatch`.
-
-    Attributes:
-        corpora: as in :class:`BatchedInputWithCorpora`; None unless asked for.
-        weights: float32, shape ``[rows]``: weight of each pair in the loss; None without weights.
-        segments: int32, shape ``[rows]``: number of targets among the segments of each row; None for single pairs.
-        context: int32, shape ``[rows]``: number of ids at the start of ``target_output`` that do not count as target;
-            None without context.
-        ignored: int32, shape ``[rows, 2 * most parts]``: begins and ends of the parts of ``target_output`` that do not
-            count as target, padded with 0; None without repeated segments.
-        language_pairs: int32, shape ``[rows]``: number of each pair's languages among ``language_pairs`` of the split
-            in ``dataset.json``; None in a run with one pair of languages.
-    """
+    """The fields of :class:`BatchedInput`, and columns of the pairs, as of :class:`nmt_prep.batches.IdBatch`."""
 
     initializer: tf.Operation | None
     source: tf.Tensor
@@ -220,11 +196,18 @@ class BatchedInputWithColumns(NamedTuple):
     target_output: tf.Tensor
     source_sequence_length: tf.Tensor
     target_sequence_length: tf.Tensor
-    corpora: tf.Tensor | None = None
-    weights: tf.Tensor | None = None
+    corpora: tf.Tensor | None = None  # as in `BatchedInputWithCorpora`; None unless asked for
+    weights: tf.Tensor | None = None  # float32, shape `[rows]`: weight of each pair in the loss; None without weights
+    # int32, shape `[rows]`: number of targets among the segments of each row; None for single pairs
     segments: tf.Tensor | None = None
+    # int32, shape `[rows]`: number of ids at the start of `target_output` that do not count as target; None without
+    # context
     context: tf.Tensor | None = None
+    # int32, shape `[rows, 2 * most parts]`: begins and ends of the parts of `target_output` that do not count as
+    # target, padded with 0; None without repeated segments
     ignored: tf.Tensor | None = None
+    # int32, shape `[rows]`: number of each pair's languages among `language_pairs` of the split in `dataset.json`; None
+    # in a run with one pair of languages
     language_pairs: tf.Tensor | None = None
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithColumns:
@@ -253,26 +236,17 @@ def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInp
 
 
 class CutWindow(NamedTuple):
-    """A window's pairs in batch order, with consecutive ids.
-
-    Attributes:
-        source: the sources.
-        target: the targets.
-        row_pairs: int64, shape ``[rows]``: pairs in each row; None if they are not packed.
-        sizes: int64, shape ``[batches]``: pairs (rows, if packed) in each batch, none of them 0.
-        widths: int64, shape ``[batches]``: ids to which the rows of each batch are padded, on both sides; None for the
-            longest row of each side.
-        columns: columns of the pairs, shape ``[pairs]``, int32, and weights float32.
-        ignored: the bounds of the parts of each target that do not count; None if there is none.
-    """
+    """A window's pairs in batch order, with consecutive ids."""
 
     source: Column
     target: Column
-    row_pairs: tf.Tensor | None
-    sizes: tf.Tensor
+    row_pairs: tf.Tensor | None  # int64, shape `[rows]`: pairs in each row; None if they are not packed
+    sizes: tf.Tensor  # int64, shape `[batches]`: pairs (rows, if packed) in each batch, none of them 0
+    # int64, shape `[batches]`: ids to which the rows of each batch are padded, on both sides; None for the longest row
+    # of each side
     widths: tf.Tensor | None
-    columns: dict[str, tf.Tensor]
-    ignored: Column | None
+    columns: dict[str, tf.Tensor]  # columns of the pairs, shape `[pairs]`, int32, and weights float32
+    ignored: Column | None  # the bounds of the parts of each target that do not count; None if there is none
 
 
 class _Span(NamedTuple):
@@ -313,14 +287,7 @@ def shift_right(target: Column, sos: tf.Tensor | int) -> tf.Tensor:
 def padded_batches(
     window: CutWindow, sos: int, paddings: tuple[int, int], finish: Callable[[Any], Any]
 ) -> tf.data.Dataset:
-    """Returns the batches of a window of unpacked pairs.
-
-    Args:
-        window: the window.
-        sos: id that begins ``target_input``.
-        paddings: ids that pad source and target.
-        finish: makes the elements of the dataset from :class:`BatchedInput`, or one of the types with more fields.
-    """
+    """Returns the batches of a window of unpacked pairs."""
     source_lengths, target_lengths = (tf.cast(side.lengths, tf.int32) for side in (window.source, window.target))
     target_input = shift_right(window.target, sos)
     source_splits, target_splits = row_splits(source_lengths), row_splits(target_lengths)
@@ -371,12 +338,6 @@ def packed_batches(
     ``*_position`` the position in its sentence, from 0; both are 0 for padding. Columns, if the window has them, have
     the shape ``[rows, most pairs]``; ``corpora`` and ``language_pairs`` are padded with -1, the others with 0.
     ``ignored`` has the bounds in the row.
-
-    Args:
-        window: a window of packed pairs.
-        length: ids of a row.
-        paddings: ids that pad source and target.
-        finish: makes the elements of the dataset from the features.
     """
     row_pairs, sizes, ignored = window.row_pairs, window.sizes, window.ignored
     first = tf.cumsum(row_pairs, exclusive=True)

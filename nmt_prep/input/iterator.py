@@ -157,11 +157,7 @@ def get_infer_iterator(
 
 
 def _positive(**argument: int | tf.Tensor) -> tf.Tensor:
-    """Returns an argument as int64. An argument that is fed later is checked when the graph runs.
-
-    Raises:
-        ArgumentError: the argument is less than 1.
-    """
+    """Returns an argument as int64. An argument that is fed later is checked when the graph runs."""
     [(name, value)] = argument.items()
     known = tf.get_static_value(value) if tf.is_tensor(value) else value
     if known is not None:
@@ -173,8 +169,7 @@ def _positive(**argument: int | tf.Tensor) -> tf.Tensor:
         return tf.identity(tf.cast(value, tf.int64))  # a cast of int64 would lose the dependency
 
 
-CHARACTERS_PER_WORD = 50
-"""Number of ids per word in character mode, as in tensorflow/nmt's ``vocab_utils``."""
+CHARACTERS_PER_WORD = 50  # Number of ids per word in character mode, as in tensorflow/nmt's `vocab_utils`
 
 CHARACTER_EOS_ID = 257
 """Padding of the source in character mode. Unlike the ids of characters it is not shifted by one."""

@@ -23,27 +23,16 @@ _DRAINS = 32  # parts in which the shuffle buffer is emptied at the end
 
 
 class BatchSizes(NamedTuple):
-    """Sizes and special ids of the batches; each is a number or a scalar tensor.
+    """Sizes and special ids of the batches; each is a number or a scalar tensor."""
 
-    Attributes:
-        buffer_size: pairs in the shuffle buffer.
-        batch_size: pairs in a batch.
-        buckets: number of the bucket of the longest pairs; 0 if there is no other one.
-        bucket_width: lengths in each other bucket.
-        source_width: ids of each word of a source.
-        source_padding: id that pads sources.
-        sos: id that begins ``target_input``.
-        eos: id that ends ``target_output`` and pads targets.
-    """
-
-    buffer_size: int | tf.Tensor
-    batch_size: tf.Tensor
-    buckets: int
-    bucket_width: int
-    source_width: int
-    source_padding: tf.Tensor
-    sos: tf.Tensor
-    eos: tf.Tensor
+    buffer_size: int | tf.Tensor  # pairs in the shuffle buffer
+    batch_size: tf.Tensor  # pairs in a batch
+    buckets: int  # number of the bucket of the longest pairs; 0 if there is no other one
+    bucket_width: int  # lengths in each other bucket
+    source_width: int  # ids of each word of a source
+    source_padding: tf.Tensor  # id that pads sources
+    sos: tf.Tensor  # id that begins `target_input`
+    eos: tf.Tensor  # id that ends `target_output` and pads targets
 
 
 class _Padded(NamedTuple):
@@ -84,9 +73,6 @@ def shuffled_batches(
     Args:
         source: blocks of rows, as large as those of :func:`blocks_of`: the ids of all rows, int32, and the number of
             words in each, int64.
-        target: the same for the target.
-        order: random numbers, see :func:`random_numbers`.
-        sizes: sizes and special ids.
 
     Returns:
         A dataset of :class:`BatchedInput`.

@@ -11,8 +11,7 @@ from nmt_prep.errors import VocabularyError
 from nmt_prep.records.dataset_json import VocabularyInfo, load_dataset_info, records_in
 from nmt_prep.subwords import load_tokenizer
 
-UNK, SOS, EOS = "<unk>", "<s>", "</s>"
-"""The first words of a tensorflow/nmt vocabulary, in order."""
+UNK, SOS, EOS = "<unk>", "<s>", "</s>"  # The first words of a tensorflow/nmt vocabulary, in order
 
 _UNKNOWN_ID = -1
 _ASCII_SPACE = b" \t\r\v\f"

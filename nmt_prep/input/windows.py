@@ -28,23 +28,14 @@ _HEADER = 4  # magic, version, pairs, rows; see core/records/chunk.h
 
 
 class Pairs(NamedTuple):
-    """Parsed pairs as columns.
-
-    Attributes:
-        source: the sources.
-        target: the targets.
-        corpora: number of each pair's corpus: int64, shape ``[pairs]``; None in layout ``example``.
-        row_pairs: int64, shape ``[rows]``: pairs in each row; empty if they are not packed.
-        columns: other columns, shape ``[pairs]``, by the names in :class:`~nmt_prep.batches.IdBatch`.
-        ignored: ``ignored`` of each pair; None if there is none.
-    """
+    """Parsed pairs as columns."""
 
     source: Column
     target: Column
-    corpora: tf.Tensor | None
-    row_pairs: tf.Tensor
-    columns: Mapping[str, tf.Tensor] = MappingProxyType({})
-    ignored: Column | None = None
+    corpora: tf.Tensor | None  # number of each pair's corpus: int64, shape `[pairs]`; None in layout `example`
+    row_pairs: tf.Tensor  # int64, shape `[rows]`: pairs in each row; empty if they are not packed
+    columns: Mapping[str, tf.Tensor] = MappingProxyType({})  # other columns, shape `[pairs]`, by the names in `IdBatch`
+    ignored: Column | None = None  # `ignored` of each pair; None if there is none
 
 
 def parse(serialized: tf.Tensor | Pairs, layout: Layout) -> Pairs:
@@ -127,28 +118,16 @@ def windows_of_passes(plans: Callable[[int], BatchPlan]) -> tf.data.Dataset:
 
 
 class WindowRecords(NamedTuple):
-    """The content of a window.
-
-    Attributes:
-        window: the window.
-        records: its records as strings, shape ``[records]``; the pairs themselves in layout ``text``.
-        columns: columns of their pairs as strings, shape ``[runs]``: ``entries`` of the indexes, if they are asked for,
-            and ``weight``.
-    """
+    """The content of a window."""
 
     window: PlannedWindow
-    records: tf.Tensor | Pairs
+    records: tf.Tensor | Pairs  # its records as strings, shape `[records]`; the pairs themselves in layout `text`
+    # columns of their pairs as strings, shape `[runs]`: `entries` of the indexes, if they are asked for, and `weight`
     columns: dict[str, tf.Tensor]
 
 
 def read_windows(plan: BatchPlan, windows: tf.data.Dataset, with_entries: bool = False) -> tf.data.Dataset:
-    """Returns a dataset of :class:`WindowRecords`.
-
-    Args:
-        plan: a plan over the shards.
-        windows: the windows to read, :class:`PlannedWindow`.
-        with_entries: also read the entries of the indexes.
-    """
+    """Returns a dataset of :class:`WindowRecords`."""
     if plan.encoder is not None or plan.joining is not None:
         return windows.map(partial(_read, plan), num_parallel_calls=_WINDOWS_READ, deterministic=True)
     index = plan.order.index

@@ -27,58 +27,37 @@ from nmt_prep.stages.compile.health import observed_sides
 from nmt_prep.stages.extract import Wanted, config_key, wanted_by
 from nmt_prep.stages.needed_files import fetched_corpora, needed_vocabularies
 
-_MOST_TEMPORARY = 1 << 30
-"""Bytes of all temporary files together."""
+_MOST_TEMPORARY = 1 << 30  # Bytes of all temporary files together
 
 
 @dataclass
 class CorpusFacts:
-    """A corpus.
+    """A corpus."""
 
-    Attributes:
-        split: name of the split.
-        name: name of the corpus.
-        format: name of the format; that of the documents for a corpus of documents.
-        files: the files of the corpus.
-        members: the members of archives that have its text, by part, with their sizes in bytes.
-        read: number of pairs, as a run counts them; None if not all pairs were read.
-        pairs: number of pairs with text on both sides; None if not all pairs were read.
-        first: the first pairs; None for a side that cannot be seen.
-        languages: languages of the first lines, by side.
-        problems: errors that a run would end with.
-        warnings: properties of the text that look wrong.
-        unseen: facts that are not known before the files are fetched.
-    """
-
-    split: str
-    name: str
-    format: str
-    files: list[FileFacts] = field(default_factory=list)
+    split: str  # name of the split
+    name: str  # name of the corpus
+    format: str  # name of the format; that of the documents for a corpus of documents
+    files: list[FileFacts] = field(default_factory=list)  # the files of the corpus
+    # the members of archives that have its text, by part, with their sizes in bytes
     members: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)
-    read: int | None = None
-    pairs: int | None = None
+    read: int | None = None  # number of pairs, as a run counts them; None if not all pairs were read
+    pairs: int | None = None  # number of pairs with text on both sides; None if not all pairs were read
+    # the first pairs; None for a side that cannot be seen
     first: list[tuple[str | None, str | None]] = field(default_factory=list)
-    languages: dict[Side, SideFacts] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    unseen: list[str] = field(default_factory=list)
+    languages: dict[Side, SideFacts] = field(default_factory=dict)  # languages of the first lines, by side
+    problems: list[str] = field(default_factory=list)  # errors that a run would end with
+    warnings: list[str] = field(default_factory=list)  # properties of the text that look wrong
+    unseen: list[str] = field(default_factory=list)  # facts that are not known before the files are fetched
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """The facts about all corpora.
+    """The facts about all corpora."""
 
-    Attributes:
-        corpora: the corpora, in the order of the config.
-        vocabularies: existing vocabularies that the config names.
-        problems: problems of vocabularies, models, evaluation sets and other files that a run needs.
-        model: the model that identified the languages; None if none is installed.
-    """
-
-    corpora: tuple[CorpusFacts, ...]
-    vocabularies: tuple[FileFacts, ...]
-    problems: tuple[str, ...]
-    model: str | None
+    corpora: tuple[CorpusFacts, ...]  # the corpora, in the order of the config
+    vocabularies: tuple[FileFacts, ...]  # existing vocabularies that the config names
+    problems: tuple[str, ...]  # problems of vocabularies, models, evaluation sets and other files that a run needs
+    model: str | None  # the model that identified the languages; None if none is installed
 
     def all_problems(self) -> Iterator[str]:
         """Yields all problems."""
@@ -88,16 +67,7 @@ class Inspection:
 
 
 def inspect_config(config: Config, *, pairs: int = 3) -> Inspection:
-    """Looks at the corpora and vocabularies that a config names, without fetching them.
-
-    Args:
-        config: a checked config.
-        pairs: number of pairs of each corpus to return.
-
-    Raises:
-        ConfigError: the lock file cannot be used.
-        OutputError: the directory of temporary files cannot be written.
-    """
+    """Looks at the corpora and vocabularies that a config names, without fetching them."""
     corpora = list(fetched_corpora(config))
     wanted = [list(wanted_by(split, corpus)) for split, corpus in corpora]
     vocabularies = list(needed_vocabularies(config))
@@ -187,21 +157,13 @@ def _format(corpus: Corpus) -> str:
 
 @dataclass(frozen=True)
 class _Examined:
-    """A corpus, and the facts about its files.
-
-    Attributes:
-        split: the split.
-        corpus: the corpus in the config.
-        wanted: the files that the reader needs.
-        looked: the facts about all files, by :func:`_identity`.
-        languages: the languages of the config.
-    """
+    """A corpus, and the facts about its files."""
 
     split: str
-    corpus: Corpus
-    wanted: Sequence[Wanted]
-    looked: Mapping[tuple[str, ...], Looked]
-    languages: Languages
+    corpus: Corpus  # the corpus in the config
+    wanted: Sequence[Wanted]  # the files that the reader needs
+    looked: Mapping[tuple[str, ...], Looked]  # the facts about all files, by `_identity`
+    languages: Languages  # the languages of the config
 
     def facts(self, identifier: LanguageIdentifier | None, pairs: int) -> CorpusFacts:
         """Returns the facts about the corpus, with its first pairs; ``pairs`` is their number."""

@@ -30,73 +30,45 @@ Place: TypeAlias = Literal["local", "remote", "fetched"]
 
 @dataclass(frozen=True)
 class FileFacts:
-    """A file that the config names.
+    """A file that the config names."""
 
-    Attributes:
-        part: the part of the corpus: ``both``, ``source``, ``target``, ``document`` or ``scores.<name>``; for a
-            vocabulary, its key in the config.
-        address: path or address, without secrets.
-        place: ``local``, ``remote``, or ``fetched`` for a remote file that an earlier run has fetched.
-        size: size in bytes; None if it is not known.
-        kind: ``tar``, ``zip``, ``file`` or ``repository``; None if the file could not be opened.
-        members: the number of seen members of an archive, or of used files of a repository.
-        complete: true if all members of the archive were seen.
-    """
-
+    # the part of the corpus: `both`, `source`, `target`, `document` or `scores.<name>`; for a vocabulary, its key in
+    # the config
     part: str
-    address: str
-    place: Place
-    size: int | None = None
-    kind: str | None = None
-    members: int = 0
-    complete: bool = True
+    address: str  # path or address, without secrets
+    place: Place  # `local`, `remote`, or `fetched` for a remote file that an earlier run has fetched
+    size: int | None = None  # size in bytes; None if it is not known
+    kind: str | None = None  # `tar`, `zip`, `file` or `repository`; None if the file could not be opened
+    members: int = 0  # the number of seen members of an archive, or of used files of a repository
+    complete: bool = True  # true if all members of the archive were seen
 
 
 @dataclass
 class Looked:
-    """The facts about a file.
+    """The facts about a file."""
 
-    Attributes:
-        address: path or address, without secrets.
-        place: see :class:`FileFacts`.
-        size: size in bytes; None if it is not known.
-        contents: the contents; None if the file could not be opened.
-        problems: the reasons why it could not be opened.
-        unseen: the reason why some members cannot be seen; empty if all can.
-        files: the used files of a repository.
-    """
-
-    address: str
-    place: Place
-    size: int | None = None
-    contents: Contents | None = None
-    problems: list[str] = field(default_factory=list)
-    unseen: str = ""
-    files: list[HubFile] = field(default_factory=list)
+    address: str  # path or address, without secrets
+    place: Place  # see `FileFacts`
+    size: int | None = None  # size in bytes; None if it is not known
+    contents: Contents | None = None  # the contents; None if the file could not be opened
+    problems: list[str] = field(default_factory=list)  # the reasons why it could not be opened
+    unseen: str = ""  # the reason why some members cannot be seen; empty if all can
+    files: list[HubFile] = field(default_factory=list)  # the used files of a repository
 
 
 @dataclass(frozen=True)
 class Looker:
-    """Looks into files. Safe to use from threads.
-
-    Attributes:
-        config: the config.
-        lock: the lock file; its digests are the names of files that were fetched before.
-        stop: interrupts requests.
-        most: number of bytes to read of each member of a local file.
-    """
+    """Looks into files. Safe to use from threads."""
 
     config: Config
-    lock: LockFile
-    stop: Stop
-    most: int
+    lock: LockFile  # the lock file; its digests are the names of files that were fetched before
+    stop: Stop  # interrupts requests
+    most: int  # number of bytes to read of each member of a local file
 
     def look(self, needed: Needed, wanted: Sequence[str], directory: Path) -> Looked:
         """Looks into a file: a local or fetched copy, or its first mirror that works.
 
         Args:
-            needed: the file.
-            wanted: the requested members.
             directory: an empty directory for the beginnings of members.
         """
         address = shown(needed.mirrors[0])
@@ -192,12 +164,7 @@ def _listing_of(needed: Needed, fetched: Path | None, lock: LockFile) -> Listing
     """Returns the files of a repository.
 
     Args:
-        needed: the repository.
         fetched: path of the list of files; None if it was not fetched before.
-        lock: the lock file, which may name the commit.
-
-    Raises:
-        DownloadError: there is no such repository, or the hub does not answer.
     """
     if fetched is not None:
         return read_listing(fetched)

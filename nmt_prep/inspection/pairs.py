@@ -18,30 +18,20 @@ from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.compile.slices import CorpusFiles
 from nmt_prep.stages.compile.tasks import without_blanks
 
-LINES = 1000
-"""Number of pairs whose languages are identified."""
-
-SMALL = 16 << 20
-"""Maximum number of bytes of a side for all pairs of a corpus to be read."""
+LINES = 1000  # Number of pairs whose languages are identified
+SMALL = 16 << 20  # Maximum number of bytes of a side for all pairs of a corpus to be read
 
 
 @dataclass
 class FirstPairs:
-    """The first pairs of a corpus.
+    """The first pairs of a corpus."""
 
-    Attributes:
-        lines: the first lines of each side, at most :data:`LINES`, of pairs with text on both sides.
-        read: number of pairs, as a run counts them; None if not all pairs were read.
-        pairs: number of pairs with text on both sides; None if not all pairs were read.
-        problem: the error of the reader; empty if there was none.
-        unseen: the reason why no pairs can be read from the beginning of the files; empty if some can be read.
-    """
-
+    # the first lines of each side, at most `LINES`, of pairs with text on both sides
     lines: dict[Side, pa.Array] = field(default_factory=lambda: dict.fromkeys(SIDES, pa.array([], pa.large_string())))
-    read: int | None = None
-    pairs: int | None = None
-    problem: str = ""
-    unseen: str = ""
+    read: int | None = None  # number of pairs, as a run counts them; None if not all pairs were read
+    pairs: int | None = None  # number of pairs with text on both sides; None if not all pairs were read
+    problem: str = ""  # the error of the reader; empty if there was none
+    unseen: str = ""  # the reason why no pairs can be read from the beginning of the files; empty if some can be read
 
 
 def first_pairs(
@@ -56,11 +46,6 @@ def first_pairs(
     """Reads the first pairs of a corpus, and all of them if its files are whole and small.
 
     Args:
-        split: name of the split.
-        corpus: the corpus in the config.
-        groups: the groups of files that are read together, by part.
-        names: names of the files in the config, for messages.
-        languages: the languages of the config.
         complete: true if the groups have all files of the corpus.
     """
     reader = reader_of(format_of(corpus))

@@ -78,31 +78,20 @@ class TextPolicy:
         return cls(encoding, corpus.invalid, corpus.crlf, corpus.max_line_bytes, "strip", mend)
 
 
-AS_IS = TextPolicy()
-"""UTF-8 with no changes and no drops, for files that nmt_prep wrote."""
+AS_IS = TextPolicy()  # UTF-8 with no changes and no drops, for files that nmt_prep wrote
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    r"""Consecutive whole lines of a file: line i is ``data[starts[i]:ends[i]]``.
+    r"""Consecutive whole lines of a file: line i is ``data[starts[i]:ends[i]]``."""
 
-    Attributes:
-        data: UTF-8.
-        starts: int64, shape ``[lines]``.
-        ends: int64, shape ``[lines]``; the ``\n`` does not belong to a line.
-        first_line: number of the first line in the file, counted from 1.
-        offset: offset of the first line in the file; only for files in UTF-8.
-        size: bytes of the lines in the file, newlines included; only for files in UTF-8.
-        faults: :class:`Fault` or 0 for each line, uint8, shape ``[lines]``; None for no faults. A line with a fault is
-            empty.
-    """
-
-    data: bytearray
-    starts: Offsets
-    ends: Offsets
-    first_line: int
-    offset: int
-    size: int
+    data: bytearray  # UTF-8
+    starts: Offsets  # int64, shape `[lines]`
+    ends: Offsets  # int64, shape `[lines]`; the `\n` does not belong to a line
+    first_line: int  # number of the first line in the file, counted from 1
+    offset: int  # offset of the first line in the file; only for files in UTF-8
+    size: int  # bytes of the lines in the file, newlines included; only for files in UTF-8
+    # `Fault` or 0 for each line, uint8, shape `[lines]`; None for no faults. A line with a fault is empty.
     faults: Faults | None = None
 
     def places(self) -> Offsets:
@@ -125,14 +114,8 @@ def iter_blocks(
     A longer line that is kept is a block by itself.
 
     Args:
-        path: the file.
         policy: options for turning bytes into lines.
-        counts: counter of removed ``byte_order_marks`` and ``carriage_returns``, which is increased.
         lines: the lines to read; None for all. Only for an encoding with :func:`one_byte_newlines`.
-
-    Raises:
-        InvalidTextError: the bytes are not text in the policy's encoding.
-        CorpusError: the file cannot be read.
     """
     counts = Counter() if counts is None else counts
     position, end, line, steps = lines or (0, None, 1, None)
@@ -153,22 +136,12 @@ def iter_blocks(
 
 
 def iter_lines(path: str | Path, lines: LineSlice | None = None) -> Iterator[pa.Array]:
-    """Returns the lines of a UTF-8 file, or a slice of them, unchanged, as non-empty ``large_string`` arrays.
-
-    Raises:
-        InvalidTextError: the bytes are not UTF-8.
-        CorpusError: the file cannot be read.
-    """
+    """Returns the lines of a UTF-8 file, or a slice of them, unchanged, as non-empty ``large_string`` arrays."""
     return (spans(block.data, block.starts, block.ends) for block in iter_blocks(Path(path), lines=lines))
 
 
 def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:
-    """Returns the text of a file of at most :data:`LARGEST_IN_MEMORY` bytes, without byte order mark.
-
-    Raises:
-        InvalidTextError: the bytes are not text in the policy's encoding.
-        CorpusError: the file cannot be read, or is too large.
-    """
+    """Returns the text of a file of at most :data:`LARGEST_IN_MEMORY` bytes, without byte order mark."""
     data = b"".join(decoded(iter([read_bytes(path)]), replace(policy, invalid="error"), path, counts))
     marks = len(UTF8_MARK) if data.startswith(UTF8_MARK) else 0
     counts["byte_order_marks"] += bool(marks)
@@ -180,11 +153,7 @@ def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Returns the contents of a file of at most :data:`LARGEST_IN_MEMORY` bytes.
-
-    Raises:
-        CorpusError: the file cannot be read, or is too large.
-    """
+    """Returns the contents of a file of at most :data:`LARGEST_IN_MEMORY` bytes."""
     try:
         if path.stat().st_size > LARGEST_IN_MEMORY:
             raise CorpusError(f"{path} has more than {LARGEST_IN_MEMORY} bytes, too many for its format; split it")
@@ -197,9 +166,6 @@ def spans(data: bytearray | npt.NDArray[np.uint8], starts: Offsets, ends: Offset
     """Returns the spans ``data[starts[i]:ends[i]]`` as a ``large_string`` array.
 
     A single span is not copied.
-
-    Raises:
-        ValueError: a span is not in the data.
     """
     text: bytearray | npt.NDArray[np.uint8] = data
     if len(starts) == 1:

@@ -21,8 +21,7 @@ from nmt_prep.errors import CorpusError, InvalidTextError
 if TYPE_CHECKING:
     from nmt_prep.lines.blocks import TextPolicy
 
-BLOCK_BYTES = 4 << 20
-"""Size in bytes of the blocks in which files are read; a longer line is a run by itself."""
+BLOCK_BYTES = 4 << 20  # Size in bytes of the blocks in which files are read; a longer line is a run by itself
 
 Chunk: TypeAlias = "bytes | memoryview"
 
@@ -30,33 +29,21 @@ _SHORTEST_READ = 4  # bytes, so that the first chunk contains a whole byte order
 
 
 class LineSlice(NamedTuple):
-    """Consecutive whole lines of a file.
+    """Consecutive whole lines of a file."""
 
-    Attributes:
-        start: offset of the first line.
-        end: offset of the byte after the last line.
-        first_line: number of the first line in the file, counted from 1.
-        steps: the steps of the file that contain the lines, to check their bytes; None for a file that nmt_prep wrote.
-    """
-
-    start: int
-    end: int
-    first_line: int
+    start: int  # offset of the first line
+    end: int  # offset of the byte after the last line
+    first_line: int  # number of the first line in the file, counted from 1
+    # the steps of the file that contain the lines, to check their bytes; None for a file that nmt_prep wrote
     steps: StepRange | None = None
 
 
 class LineRun(NamedTuple):
-    """The bytes of consecutive whole lines.
+    """The bytes of consecutive whole lines."""
 
-    Attributes:
-        data: the bytes; the last line of a file may lack its newline.
-        size: number of bytes of the lines in the file.
-        too_long: true for a single line that was too long to keep; ``data`` then has only its newline.
-    """
-
-    data: bytearray
-    size: int
-    too_long: bool = False
+    data: bytearray  # the bytes; the last line of a file may lack its newline
+    size: int  # number of bytes of the lines in the file
+    too_long: bool = False  # true for a single line that was too long to keep; `data` then has only its newline
 
 
 def raw_chunks(
@@ -65,13 +52,8 @@ def raw_chunks(
     """Yields the bytes of a file, about a block at a time. The next chunk overwrites the bytes of a chunk.
 
     Args:
-        path: the file.
-        start: offset of the first byte.
         end: offset after the last byte; None for the end of the file.
         steps: steps that contain these bytes, to check them; None for no check.
-
-    Raises:
-        CorpusError: the file cannot be read, or has changed.
     """
     if steps is not None:
         whole, last = CheckedFile(path, steps), (steps.first + len(steps.hashes)) * steps.step
@@ -93,11 +75,7 @@ def raw_chunks(
 
 
 def checked(file: CheckedFile, begin: int, end: int) -> memoryview:
-    """Returns the bytes of a range of a file, checked. The next range overwrites them.
-
-    Raises:
-        CorpusError: the file cannot be read, or has changed.
-    """
+    """Returns the bytes of a range of a file, checked. The next range overwrites them."""
     try:
         return file.read(begin, end)
     except OSError as error:
@@ -207,13 +185,6 @@ def decoded(
     Args:
         chunks: the bytes of a file.
         policy: encoding and treatment of invalid bytes: bytes that are not UTF-8 stand for those to drop.
-        path: the file, for messages.
-        counts: counter of removed ``byte_order_marks``, which is increased.
-        start: offset of the first chunk in the file.
-        first_line: number of the line at this offset, counted from 1.
-
-    Raises:
-        InvalidTextError: the bytes are not text in the encoding.
     """
     encoding = policy.encoding
     if encoding == "utf-8":

@@ -21,11 +21,8 @@ Units: TypeAlias = Literal["words", "spaced", "pieces"]
 Spans: TypeAlias = "tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]"
 """Begins and ends of words or pieces in bytes, and their offsets by line."""
 
-NEXT_KEY = 1 << 40
-"""Number of the draw that becomes a row's key for the next modifier."""
-
-ADDED_KEY = NEXT_KEY + 1
-"""Number of the draw that becomes the key of an added row."""
+NEXT_KEY = 1 << 40  # Number of the draw that becomes a row's key for the next modifier
+ADDED_KEY = NEXT_KEY + 1  # Number of the draw that becomes the key of an added row
 
 _ANY = 1 << 31
 

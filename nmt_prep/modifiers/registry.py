@@ -43,14 +43,9 @@ GROUP = "nmt_prep.modifiers"
 
 @dataclass(frozen=True)
 class Modifiers:
-    """A list of modifiers that is applied in order, as one modifier.
+    """A list of modifiers that is applied in order, as one modifier."""
 
-    Attributes:
-        names: their names.
-        modifiers: the modifiers.
-    """
-
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # their names
     modifiers: tuple[Modifier, ...] = ()
 
     def __call__(self, block: Block) -> Block:
@@ -75,12 +70,7 @@ def read_modifiers(entries: Iterable[Mapping[str, Any]], key: str, base_dir: Pat
     """Makes the modifiers of a list such as ``[{UpperCase: 0.1}, {Typos: 0.05, char_swap: 0.1}]``.
 
     Args:
-        entries: mappings; the first key is a modifier's name with its probability, the other keys are its options.
-        key: config key of the list, for messages.
         base_dir: the directory that paths in options are relative to.
-
-    Raises:
-        ConfigError: a modifier is unknown, or an option of it is wrong.
     """
     names, modifiers = list[str](), list[Modifier]()
     for number, entry in enumerate(entries):

@@ -24,25 +24,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Side:
-    """How the tokens of a side become text.
+    """How the tokens of a side become text."""
 
-    Attributes:
-        detokenizer: ``spaces``, ``icu`` or ``moses``.
-        detokenize: returns the text of tokens; None for ``spaces``.
-        vocabulary: the vocabulary whose pieces links count; None for words.
-    """
-
-    detokenizer: str
-    detokenize: Callable[[list[str]], str] | None
-    vocabulary: Tokenizer | None
+    detokenizer: str  # `spaces`, `icu` or `moses`
+    detokenize: Callable[[list[str]], str] | None  # returns the text of tokens; None for `spaces`
+    vocabulary: Tokenizer | None  # the vocabulary whose pieces links count; None for words
 
     @classmethod
     def of(cls, detokenize: str | None, tokenize: str | None, base_dir: Path) -> Side:
-        """Reads names such as ``moses:de`` and ``spm:vocab.spm``.
-
-        Raises:
-            ValueError: a name is unknown, or the package sacremoses is missing.
-        """
+        """Reads names such as ``moses:de`` and ``spm:vocab.spm``."""
         check_text(detokenize=detokenize or "", tokenize=tokenize or "")
         name, _, language = (detokenize or "spaces").partition(":")
         if name not in ("spaces", "icu", "moses"):

@@ -17,8 +17,7 @@ from nmt_prep.modifiers.draws import Draws
 
 Places: TypeAlias = list[tuple[int, int]]
 Pairs: TypeAlias = list[tuple[int, int]]
-Part: TypeAlias = tuple[int, int] | tuple[bytes, int]
-"""Bytes (begin, end) of the line, or inserted text and its label."""
+Part: TypeAlias = tuple[int, int] | tuple[bytes, int]  # Bytes (begin, end) of the line, or inserted text and its label
 
 UNSPACED = (
     r"[\x{e00}-\x{eff}\x{1000}-\x{109f}\x{1780}-\x{17ff}\x{3005}\x{3040}-\x{30ff}\x{3400}-\x{4dbf}\x{4e00}-\x{9fff}"
@@ -28,11 +27,8 @@ UNSPACED = (
 
 _OWN_WORDS = -2
 
-NO_LABEL = -1
-"""The label of inserted text that belongs to no word."""
-
-NEW_WORDS = 1 << 30
-"""The first label of inserted words. Words with the same label on both sides are equal."""
+NO_LABEL = -1  # The label of inserted text that belongs to no word
+NEW_WORDS = 1 << 30  # The first label of inserted words. Words with the same label on both sides are equal.
 
 
 class _PlacesOfLines(NamedTuple):

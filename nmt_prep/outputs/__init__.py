@@ -14,8 +14,7 @@ from nmt_prep.outputs.megatron import MEGATRON
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.text import TEXT
 
-KINDS: tuple[Output[Any], ...] = (MARIAN, HUGGINGFACE, FAIRSEQ, MEGATRON, TEXT)
-"""All kinds of outputs."""
+KINDS: tuple[Output[Any], ...] = (MARIAN, HUGGINGFACE, FAIRSEQ, MEGATRON, TEXT)  # All kinds of outputs
 
 
 def kind_of(options: OutputOptions) -> Output[Any]:

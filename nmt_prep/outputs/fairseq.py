@@ -26,8 +26,7 @@ from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.piece_text import PieceText
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
-_MULTIPLE = 8
-"""Divisor of the size of every dictionary, special pieces included."""
+_MULTIPLE = 8  # Divisor of the size of every dictionary, special pieces included
 
 
 class Fairseq(Output[FairseqOptions]):

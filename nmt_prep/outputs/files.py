@@ -19,11 +19,8 @@ from nmt_prep.columns import parquet_writer
 from nmt_prep.digests import HashedFile
 
 GROUP_ROWS = 10_000
-GROUP_BYTES = 16 << 20
-"""A row group ends with the row that reaches one of these two limits."""
-
-_ID_PAGE_BYTES = 1 << 15
-"""Bytes of a page of ids, few enough to stay in the processor's cache until they are encoded."""
+GROUP_BYTES = 16 << 20  # A row group ends with the row that reaches one of these two limits
+_ID_PAGE_BYTES = 1 << 15  # Bytes of a page of ids, few enough to stay in the processor's cache until they are encoded
 
 
 @dataclass(frozen=True)
@@ -56,11 +53,7 @@ class HashedOutput(HashedFile):
 
 @contextmanager
 def output_file(directory: Path, name: str) -> Iterator[HashedOutput]:
-    """Opens a file of an output for writing; the complete file appears under its name.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Opens a file of an output for writing; the complete file appears under its name."""
     with atomic_write(directory / name) as beside, beside.open("w+b") as file:
         yield HashedOutput(name, file)
 
@@ -101,19 +94,7 @@ class GroupedWriter:
 def parquet_file(
     directory: Path, name: str, schema: pa.Schema, dictionaries: Sequence[str] = (), ids: Sequence[str] = ()
 ) -> Iterator[GroupedWriter]:
-    """Opens a Parquet file for writing.
-
-    Args:
-        directory: directory of the file.
-        name: name of the file.
-        schema: columns of the file.
-        dictionaries: columns with few values, which are written as dictionaries.
-        ids: columns of lists of ids. Ids are written as differences in few bits without compression, which is faster
-            than compression and gives files of almost the same size.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Opens a Parquet file for writing."""
     packed = [f"{column}.list.element" for column in ids]
     with (
         output_file(directory, name) as file,

@@ -30,17 +30,13 @@ from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch
 from nmt_prep.outputs.vocabulary import copy_vocabularies, write_text
 from nmt_prep.sides import SIDES
 
-CORPUS = "corpus"
-"""Name of the column with the name of each pair's corpus."""
-
-WEIGHT = "weight"
-"""Name of the column with the weight of each pair."""
+CORPUS = "corpus"  # Name of the column with the name of each pair's corpus
+WEIGHT = "weight"  # Name of the column with the weight of each pair
 
 LANGUAGE_PAIR = "language_pair"
 """Name of the column with the languages of each pair, in a run with several pairs of languages."""
 
-Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"
-"""Rows, and the approximate bytes of each."""
+Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"  # Rows, and the approximate bytes of each
 
 _ROW_BYTES = 16
 _PLACE = re.compile(r"\{([^{}]*)\}")
@@ -82,11 +78,7 @@ class Prompt:
 
 
 def parse_prompt(text: str) -> Prompt:
-    """Splits a prompt at ``{source}``.
-
-    Raises:
-        ValueError: the prompt does not have ``{source}`` exactly once, or has an unknown placeholder.
-    """
+    """Splits a prompt at ``{source}``."""
     places = _PLACE.findall(text)
     for name in places:
         if name not in _PLACES:
@@ -114,11 +106,7 @@ class IdRows:
         self.schema = pa.schema([("input_ids", ids), ("labels", ids), ("length", pa.int32()), *_other_fields(task)])
 
     def batches(self, tick: Tick) -> Iterator[Sized]:
-        """Yields the rows of the shard.
-
-        Raises:
-            RecordsError: the records cannot be read.
-        """
+        """Yields the rows of the shard."""
         for batch in self._task.id_batches(tick):
             lengths = batch.sources.lengths
             columns = [_lists(batch.sources), _lists(batch.targets), pa.array(lengths.astype(np.int32))]
@@ -142,11 +130,7 @@ class TextRows:
         self.schema = self._messages_schema() if prompts else self._translation_schema()
 
     def batches(self, tick: Tick) -> Iterator[Sized]:
-        """Yields the rows of the shard.
-
-        Raises:
-            RecordsError: the text cannot be read.
-        """
+        """Yields the rows of the shard."""
         position = self._task.start
         for batch in self._task.text_batches(tick):
             column = self._messages(batch, position) if len(self._before) else self._translations(batch)
@@ -321,12 +305,6 @@ def card_config(name: str, directory: str, splits: Iterable[str], digests: Mappi
 
     ``datasets`` looks up cached rows by the names of directory and config, and this entry. The digest in it separates
     runs.
-
-    Args:
-        name: name of the config.
-        directory: start of the paths of the files.
-        splits: names of the splits.
-        digests: digests of the files, by name.
     """
     files = [{"split": split, "path": f"{directory}{split}-*.parquet"} for split in splits]
     return {"config_name": name, "description": f"content {digest_of(digests)[:16]}", "data_files": files}
@@ -335,15 +313,7 @@ def card_config(name: str, directory: str, splits: Iterable[str], digests: Mappi
 def dataset_card(
     run: RunFacts, config: Mapping[str, object], pairs: Mapping[str, int], columns: Mapping[str, str], signature: str
 ) -> str:
-    """Returns a card as Markdown with a YAML header, which gives the Hub and ``load_dataset`` the splits and files.
-
-    Args:
-        run: facts of the run.
-        config: the splits and files.
-        pairs: number of pairs by split.
-        columns: description of each column.
-        signature: one line that identifies the data.
-    """
+    """Returns a card as Markdown with a YAML header, which gives the Hub and ``load_dataset`` the splits and files."""
     source, target = run.languages["source"], run.languages["target"]
     tags = dict.fromkeys(tag for pairs in run.pairs.values() for pair in pairs for tag in pair)
     lines = card_head([*tags] or (source, target), sum(pairs.values()), {}, {"configs": [config]})
@@ -364,14 +334,7 @@ def dataset_card(
 def card_head(
     languages: Sequence[str], pairs: int, licence: Mapping[str, object], files: Mapping[str, object]
 ) -> list[str]:
-    """Returns the lines of the YAML header of a card.
-
-    Args:
-        languages: tags of the languages.
-        pairs: number of pairs of all splits.
-        licence: the key ``license``, if the card has it.
-        files: the keys that name the files.
-    """
+    """Returns the lines of the YAML header of a card."""
     header = {
         "language": sorted({tag.replace("_", "-").partition("-")[0].lower() for tag in languages}),
         **licence,

@@ -26,10 +26,6 @@ def line_batches(task: ShardTask[Any], tick: Tick) -> Iterator[TextBatch]:
     """Yields the pairs of a task as lines: lines of text, or for ids lines of pieces without eos.
 
     Ticks are pairs that were read.
-
-    Raises:
-        EncodeError: a piece of the text contains white space.
-        RecordsError: the pairs cannot be read.
     """
     if isinstance(task.pairs, TextPairs):
         yield from task.text_batches(tick)
@@ -69,20 +65,12 @@ class Pieces:
         self._eos = -1 if tokenizer.eos_id is None else tokenizer.eos_id
 
     def lines(self, rows: Ragged) -> pa.Array:
-        """Returns one line per row, without eos at its end, as a ``large_string`` array.
-
-        Raises:
-            EncodeError: a piece of the text contains white space.
-        """
+        """Returns one line per row, without eos at its end, as a ``large_string`` array."""
         self._text.check(rows.values)
         return TextColumn(*self._table.lines(rows.values, rows.offsets, self._eos)).to_arrow()
 
     def column(self, rows: Ragged) -> PieceColumn:
-        """Returns rows for :func:`piece_rows`.
-
-        Raises:
-            EncodeError: a piece of the text contains white space.
-        """
+        """Returns rows for :func:`piece_rows`."""
         self._text.check(rows.values)
         return self._table, rows.values, rows.offsets, self._eos
 

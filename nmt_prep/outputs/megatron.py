@@ -17,8 +17,7 @@ from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, Sha
 from nmt_prep.outputs.vocabulary import copy_file
 from nmt_prep.subwords import Tokenizer
 
-_SIDES = {"source": -1, "target": -2}
-"""The sides as parts of a sequence, for the native function."""
+_SIDES = {"source": -1, "target": -2}  # The sides as parts of a sequence, for the native function
 
 _SPECIALS = ("pad", "eos", "bos", "unk")
 _PLACE = re.compile(r"\{([^{}]*)\}")
@@ -84,11 +83,7 @@ def parts_of(pair: str) -> list[tuple[str, bool]]:
 
 
 def sequence_parts(options: MegatronOptions, tokenizer: Tokenizer) -> list[int]:
-    """Returns the parts of a sequence for the native function: -1 and -2 for the sides, or an id.
-
-    Raises:
-        VocabularyError: the vocabulary lacks a piece.
-    """
+    """Returns the parts of a sequence for the native function: -1 and -2 for the sides, or an id."""
     numbers = []
     for name, place in parts_of(options.pair):
         special = "eos" if name == "sep" and options.sep is None else name

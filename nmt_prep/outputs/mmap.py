@@ -18,14 +18,12 @@ from nmt_prep.outputs.files import HashedOutput, OutputFile, output_file
 
 IdType: TypeAlias = Literal["uint16", "int32", "uint32"]
 
-MAX_UINT16_PIECES = 65_499
-"""Largest vocabulary whose ids both toolkits read as uint16."""
+MAX_UINT16_PIECES = 65_499  # Largest vocabulary whose ids both toolkits read as uint16
 
 _MAGIC = b"MMIDIDX\0\0"
 _VERSION = 1
 _CODES: dict[IdType, int] = {"int32": 4, "uint16": 8, "uint32": 9}
-_BLOCK = 1 << 18
-"""Number of sequences whose offsets are computed at once."""
+_BLOCK = 1 << 18  # Number of sequences whose offsets are computed at once
 
 
 def id_type(pieces: int, wide: IdType) -> IdType:
@@ -48,9 +46,8 @@ class SequenceFile:
         """Appends sequences.
 
         Args:
-            values: ids of the sequences.
-            offsets: bounds of the sequences in ``values``, from 0 to the number of ids: int64, shape
-                ``[sequences + 1]``.
+            offsets: bounds of the sequences in ``values``, from 0 to the number of ids: int64, shape ``[sequences +
+                1]``.
         """
         self._data.write(values.astype(self._dtype, copy=False).data.cast("B"))
         self._index.write(np.diff(offsets).astype("<i4").tobytes())
@@ -84,17 +81,10 @@ def sequence_file(
     """Opens ``<stem>.bin`` and ``<stem>.idx`` for writing; memory does not depend on the number of sequences.
 
     Args:
-        directory: directory of the files.
-        stem: start of the names of the files.
-        dtype: type of the ids.
-        sequences: number of sequences.
         documents: True for Megatron's index, in which each sequence is a document, False for fairseq's.
 
     Yields:
         The files, and a function that describes them after the block.
-
-    Raises:
-        OutputError: a file cannot be written.
     """
     with output_file(directory, f"{stem}.bin") as data, output_file(directory, f"{stem}.idx") as index:
         file = SequenceFile(data, index, dtype, sequences)

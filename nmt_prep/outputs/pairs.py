@@ -23,19 +23,13 @@ _TEXT_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class IdBatch:
-    """Consecutive pairs of ids.
+    """Consecutive pairs of ids."""
 
-    Attributes:
-        sources: ids of the sources, as in the records.
-        targets: ids of the targets, as in the records.
-        corpora: number of each pair's corpus: int32, shape ``[pairs]``.
-        weights: weight of each pair, float32; None if the run has no weights, or for consecutive pairs of the records,
-            which store weights.
-    """
-
-    sources: Ragged
-    targets: Ragged
-    corpora: npt.NDArray[np.int32]
+    sources: Ragged  # ids of the sources, as in the records
+    targets: Ragged  # ids of the targets, as in the records
+    corpora: npt.NDArray[np.int32]  # number of each pair's corpus: int32, shape `[pairs]`
+    # weight of each pair, float32; None if the run has no weights, or for consecutive pairs of the records, which store
+    # weights
     weights: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
@@ -49,24 +43,16 @@ class IdBatch:
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Consecutive pairs of text.
+    """Consecutive pairs of text."""
 
-    Attributes:
-        sources: lines of the source side, a ``large_string`` array.
-        targets: lines of the target side, a ``large_string`` array.
-        corpora: number of each pair's corpus: int32, shape ``[pairs]``.
-        links: links of the pieces of each pair, such as ``0-0 1-2``, a ``large_string`` array; None for no links.
-        weights: as in :class:`IdBatch`.
-        context: lines of context before the targets; None if the targets contain their context.
-        cut: number of pairs that lack the links of long words; the first batch of a shard may count all of the split.
-    """
-
-    sources: pa.Array
-    targets: pa.Array
-    corpora: npt.NDArray[np.int32]
+    sources: pa.Array  # lines of the source side, a `large_string` array
+    targets: pa.Array  # lines of the target side, a `large_string` array
+    corpora: npt.NDArray[np.int32]  # number of each pair's corpus: int32, shape `[pairs]`
+    # links of the pieces of each pair, such as `0-0 1-2`, a `large_string` array; None for no links
     links: pa.Array | None = None
-    weights: npt.NDArray[np.float32] | None = None
-    context: pa.Array | None = None
+    weights: npt.NDArray[np.float32] | None = None  # as in `IdBatch`
+    context: pa.Array | None = None  # lines of context before the targets; None if the targets contain their context
+    # number of pairs that lack the links of long words; the first batch of a shard may count all of the split
     cut: int = 0
 
     def __len__(self) -> int:
@@ -84,28 +70,16 @@ class TextBatch:
 
 @dataclass(frozen=True)
 class IdPairs:
-    """A range of the pairs of a split, in the order of its records.
+    """A range of the pairs of a split, in the order of its records."""
 
-    Attributes:
-        layout: format of the records.
-        records: the shards of the records with the range, and their numbers of pairs.
-        start: number of the first pair, counted from the start of the first of these shards.
-        count: number of pairs.
-        encoder: makes the ids of records of layout ``text``; None for other layouts.
-    """
-
-    layout: Layout
-    records: tuple[tuple[Path, int], ...]
-    start: int
-    count: int
-    encoder: TextEncoder | None = None
+    layout: Layout  # format of the records
+    records: tuple[tuple[Path, int], ...]  # the shards of the records with the range, and their numbers of pairs
+    start: int  # number of the first pair, counted from the start of the first of these shards
+    count: int  # number of pairs
+    encoder: TextEncoder | None = None  # makes the ids of records of layout `text`; None for other layouts
 
     def batches(self) -> Iterator[IdBatch]:
-        """Yields the pairs in batches of a few MiB.
-
-        Raises:
-            RecordsError: the records cannot be read, or are damaged.
-        """
+        """Yields the pairs in batches of a few MiB."""
         before = 0
         for path, pairs in self.records:
             low, high = max(self.start - before, 0), min(self.start + self.count - before, pairs)
@@ -116,29 +90,17 @@ class IdPairs:
 
 @dataclass(frozen=True)
 class TextPairs:
-    """The pairs of a shard as text, or as lines of pieces with links.
+    """The pairs of a shard as text, or as lines of pieces with links."""
 
-    Attributes:
-        plan: plan of the spill files.
-        shard: number of the shard.
-        spills: the spill files of the split.
-        linked: True if each line of the target side is followed by its links, as
-            :func:`~nmt_prep.records.text.joined_columns` joins them.
-        cut: number of pairs that lack the links of long words, to count with this shard.
-    """
-
-    plan: ShardPlan
-    shard: int
-    spills: tuple[Path, ...]
+    plan: ShardPlan  # plan of the spill files
+    shard: int  # number of the shard
+    spills: tuple[Path, ...]  # the spill files of the split
+    # True if each line of the target side is followed by its links, as `joined_columns` joins them
     linked: bool = False
-    cut: int = 0
+    cut: int = 0  # number of pairs that lack the links of long words, to count with this shard
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
-        """Yields the pairs in batches of a few MiB; ``path`` is the file to write, for messages.
-
-        Raises:
-            RecordsError: a spill file is missing or damaged.
-        """
+        """Yields the pairs in batches of a few MiB; ``path`` is the file to write, for messages."""
         cut = self.cut
         for bucket in shard_buckets(path, self.plan, self.shard, self.spills):
             first = 0

@@ -26,12 +26,7 @@ def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None
     sentence, a frame can have no other piece after the ids.
 
     Args:
-        options: the output.
-        run: the run.
         pieces: True if the lines are pieces.
-
-    Raises:
-        VocabularyError: the lines cannot have a frame.
     """
     for side, text in run.frames.items():
         tokenizer = run.vocabularies[side].load()
@@ -69,11 +64,7 @@ _LISTS: Mapping[str, Callable[[Tokenizer], list[str]]] = {"list": headed_list, "
 
 
 def write_lists(directory: Path, run: RunFacts, formats: Sequence[ListFormat]) -> None:
-    """Writes ``vocab.<side>`` (format ``list``), ``vocab.<format>.<side>`` or the files of a MarianTokenizer.
-
-    Raises:
-        OutputError: a file cannot be written.
-    """
+    """Writes ``vocab.<side>`` (format ``list``), ``vocab.<format>.<side>`` or the files of a MarianTokenizer."""
     for list_format in formats:
         if list_format == "hf_marian":
             write_hf_marian(directory, run)
@@ -90,9 +81,6 @@ def write_hf_marian(directory: Path, run: RunFacts) -> None:
     The files are ``source.spm``, ``target.spm``, ``vocab.json``, ``target_vocab.json`` unless the sides share a
     vocabulary, and ``tokenizer_config.json``. MarianTokenizer needs ``<pad>``, ``</s>`` and ``<unk>``; they get new ids
     if a model lacks them.
-
-    Raises:
-        OutputError: a file cannot be written.
     """
     names = {"source": "vocab.json"} if run.shared else {"source": "vocab.json", "target": "target_vocab.json"}
     for side in SIDES:
@@ -119,9 +107,6 @@ def copy_vocabularies(directory: Path, run: RunFacts) -> None:
 
     SentencePiece models become the files of a MarianTokenizer. A shared ``tokenizer.json`` keeps this name; one per
     side gets the name ``<side>.tokenizer.json``. Other vocabularies keep the names of their files.
-
-    Raises:
-        OutputError: a file cannot be written.
     """
     if all(run.vocabularies[side].load().has_spm for side in SIDES):
         write_hf_marian(directory, run)
@@ -139,20 +124,12 @@ def without_spm(vocab: Vocab) -> str:
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copies a file into an output.
-
-    Raises:
-        OutputError: the copy cannot be written.
-    """
+    """Copies a file into an output."""
     with atomic_write(target) as beside, writing(target):
         link_or_copy(source, beside)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a text file atomically, as UTF-8.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Writes a text file atomically, as UTF-8."""
     with atomic_write(path) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")

@@ -34,38 +34,21 @@ from nmt_prep.pipeline.stage import AnyStage
 
 
 class Draft:
-    """The draft of one stage for one fingerprint; it need not exist.
-
-    Attributes:
-        output: directory that the stage writes to; installed as the stage's directory.
-        beside: directories that the stage also writes to, by the names that they are installed under.
-        notes: directory with the results of its tasks.
-        scratch: directory for files that only later tasks read; deleted with the draft.
-    """
+    """The draft of one stage for one fingerprint; it need not exist."""
 
     def __init__(self, private: Path, directory: str, fingerprint: str, beside: Iterable[str] = ()) -> None:
-        """Computes the paths; creates nothing.
-
-        Args:
-            private: the run's private directory.
-            directory: directory of the stage.
-            fingerprint: fingerprint of the stage.
-            beside: names of the other directories of the stage.
-        """
+        """Computes the paths; creates nothing."""
         self._private = private
         self._all = drafts_of(private, directory)
         self._root = self._all / fingerprint[:32]
-        self.output = self._root / "output"
+        self.output = self._root / "output"  # directory that the stage writes to; installed as the stage's directory
+        # directories that the stage also writes to, by the names that they are installed under
         self.beside = {name: self._root / name for name in beside}
-        self.notes = self._root / "tasks"
-        self.scratch = self._root / "scratch"
+        self.notes = self._root / "tasks"  # directory with the results of its tasks
+        self.scratch = self._root / "scratch"  # directory for files that only later tasks read; deleted with the draft
 
     def open(self) -> None:
-        """Opens the draft that an interrupted run or other processes left, or creates an empty one.
-
-        Raises:
-            OutputError: the draft cannot be created.
-        """
+        """Opens the draft that an interrupted run or other processes left, or creates an empty one."""
         with writing(self._root):
             self.notes.mkdir(parents=True, exist_ok=True)
             for directory in (self.output, *self.beside.values()):
@@ -73,11 +56,7 @@ class Draft:
             self.scratch.mkdir(exist_ok=True)
 
     def discard_others(self) -> None:
-        """Deletes the stage's drafts for other fingerprints; no process may be using them.
-
-        Raises:
-            OutputError: a draft cannot be moved.
-        """
+        """Deletes the stage's drafts for other fingerprints; no process may be using them."""
         if self._all.is_dir():
             for root in sorted(self._all.iterdir()):
                 if root != self._root:
@@ -92,12 +71,7 @@ class Draft:
         always matches the directory. The replaced files and the rest of the draft are then in the trash.
 
         Args:
-            final: directory of the stage; anything there must have been made by nmt_prep. The other directories of the
-                stage are beside it.
             files: files of each directory by its name, relative to it.
-
-        Raises:
-            OutputError: a rename or flush failed.
         """
         _to_trash(self._private, self.notes)
         outputs = {final.name: self.output, **self.beside}
@@ -120,11 +94,7 @@ def drafts_of(private: Path, directory: str) -> Path:
 
 
 def throw_away(private: Path, path: Path) -> None:
-    """Moves a file or directory, if it exists, to the trash and empties the trash; links are not followed.
-
-    Raises:
-        OutputError: the path cannot be moved.
-    """
+    """Moves a file or directory, if it exists, to the trash and empties the trash; links are not followed."""
     _to_trash(private, path)
     empty_trash(private)
 
@@ -154,8 +124,7 @@ def _trash(private: Path) -> Path:
     return private / "trash"
 
 
-MARKER = ".nmt_prep-output"
-"""Name of the file that marks an output directory that nmt_prep made."""
+MARKER = ".nmt_prep-output"  # Name of the file that marks an output directory that nmt_prep made
 
 _MARKER_TEXT = """\
 nmt-prep made this directory for its output. Runs replace the directories of their stages (compiled, records, report
@@ -164,11 +133,7 @@ and so on) as a whole, with all that is in them: keep your own files elsewhere.
 
 
 def mark_output_directory(workspace: Workspace) -> None:
-    """Writes the marker file into a run's directory if the directory is empty; the caller holds the run's lock.
-
-    Raises:
-        OutputError: the marker file cannot be written.
-    """
+    """Writes the marker file into a run's directory if the directory is empty; the caller holds the run's lock."""
     root = workspace.root
     with writing(root):
         there = [path for path in root.iterdir() if path != workspace.private]
@@ -182,12 +147,7 @@ def note_made(private: Path, directory: str, files: Iterable[str]) -> None:
     """Records the current or imminent files of a stage's directory; flushes the record before returning.
 
     Args:
-        private: the run's private directory.
-        directory: directory of the stage.
         files: paths relative to the stage's directory.
-
-    Raises:
-        OutputError: the record cannot be written.
     """
     note = _note(private, directory)
     write_json(note, {"files": sorted(files)}, compact=True)
@@ -200,9 +160,6 @@ def check_places(workspace: Workspace, stages: Sequence[AnyStage]) -> None:
     """Raises if a stage's directory exists and nmt_prep did not make it.
 
     Stages that only add to their directory may share it with the user's files, and are not checked.
-
-    Raises:
-        OutputError: lists all such directories.
     """
     foreign = [path for stage in stages if not stage.keeps for path in _foreign(workspace, stage)]
     if foreign:

@@ -27,11 +27,7 @@ from nmt_prep.runtime import processor_seconds
 
 @dataclass(frozen=True)
 class Share:
-    """A share of a round: every ``of``-th task, starting with task ``number`` (from 0).
-
-    Raises:
-        ConfigError: there is no such share.
-    """
+    """A share of a round: every ``of``-th task, starting with task ``number`` (from 0)."""
 
     round: str
     number: int
@@ -49,14 +45,10 @@ class Share:
 
 @dataclass(frozen=True)
 class RoundState:
-    """The progress of a round.
+    """The progress of a round."""
 
-    Attributes:
-        round: name of the round.
-        tasks: key of each task in order, and whether it has ended; None if they depend on a round that has not ended.
-    """
-
-    round: str
+    round: str  # name of the round
+    # key of each task in order, and whether it has ended; None if they depend on a round that has not ended
     tasks: tuple[tuple[str, bool], ...] | None
 
     @property
@@ -76,10 +68,6 @@ class TaskNotes:
 
         The directory is listed, which makes NFS ask the server. A lookup of a single file could be answered from a
         cache that is a minute old and misses results of other members of a job array.
-
-        Args:
-            pending: the tasks.
-            check: drop results that ``pending.valid`` rejects.
         """
         there = {note.name for note in self._directory.iterdir()} if self._directory.is_dir() else set()
         results: dict[str, R] = {}
@@ -97,11 +85,7 @@ class TaskNotes:
         return results
 
     def add(self, pending: RoundTasks[T, R], task: T, result: R) -> R:
-        """Stores the result of a task; returns the result that counts, which another process may have stored first.
-
-        Raises:
-            OutputError: the result cannot be written.
-        """
+        """Stores the result of a task; returns the result that counts, which another process may have stored first."""
         note, value = self._note(task.key), as_json(result)
         if pending.round.by_all and pending.valid is None:
             value = write_json_once(note, lambda: as_json(result))
@@ -121,21 +105,13 @@ class TaskNotes:
 
 @dataclass(frozen=True)
 class RoundTime:
-    """The time that the tasks of a round took in this run.
+    """The time that the tasks of a round took in this run."""
 
-    Attributes:
-        round: name of the round.
-        tasks: number of tasks that ran.
-        seconds: duration.
-        processor_seconds: processor time of all processes.
-        elsewhere: the processor time of other processes.
-    """
-
-    round: str
-    tasks: int
-    seconds: float
-    processor_seconds: float
-    elsewhere: float
+    round: str  # name of the round
+    tasks: int  # number of tasks that ran
+    seconds: float  # duration
+    processor_seconds: float  # processor time of all processes
+    elsewhere: float  # the processor time of other processes
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -149,19 +125,12 @@ class RoundTime:
 
 @dataclass(frozen=True)
 class TaskRunner:
-    """Runs tasks of a round, on an engine or in this thread, and stores their results.
+    """Runs tasks of a round, on an engine or in this thread, and stores their results."""
 
-    Attributes:
-        notes: the noted results.
-        engine: the engine.
-        progress: receives events.
-        times: times of the rounds that have ended, in order.
-    """
-
-    notes: TaskNotes
+    notes: TaskNotes  # the noted results
     engine: Engine
-    progress: Progress
-    times: list[RoundTime] = field(default_factory=list)
+    progress: Progress  # receives events
+    times: list[RoundTime] = field(default_factory=list)  # times of the rounds that have ended, in order
 
     def run(self, pending: RoundTasks[T, R]) -> list[R]:
         """Returns the results of all tasks in order; runs the tasks without a result."""
@@ -177,12 +146,7 @@ class TaskRunner:
         return results, [task for task in pending.tasks if task.key not in results]
 
     def perform(self, pending: RoundTasks[T, R], tasks: Sequence[T]) -> dict[str, R]:
-        """Runs some tasks of a round; returns their results by key.
-
-        Raises:
-            OutputError: a result cannot be stored.
-            NmtPrepError: a task failed.
-        """
+        """Runs some tasks of a round; returns their results by key."""
         round_ = pending.round
         workers = 1 if round_.here or round_.by_all else self.engine.workers
         results: dict[str, R] = {}
@@ -223,11 +187,7 @@ class TaskRunner:
 
 
 def run_rounds(rounds: Rounds[P], tasks: TaskRunner) -> P:
-    """Runs all rounds of a stage; returns the value that :meth:`Stage.work` returns.
-
-    Raises:
-        NmtPrepError: a task failed.
-    """
+    """Runs all rounds of a stage; returns the value that :meth:`Stage.work` returns."""
     return cast("P", _drive(rounds, tasks.run))
 
 
@@ -236,10 +196,6 @@ def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, 
 
     Returns:
         The number of tasks run now, and the state of the round.
-
-    Raises:
-        OutputError: an earlier round is not finished.
-        NmtPrepError: a task failed.
     """
     ran, state = 0, RoundState(share.round, None)
 
@@ -269,13 +225,7 @@ def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, 
 
 
 def list_rounds(names: Sequence[Round[Any, Any]], rounds: Rounds[P], notes: TaskNotes) -> list[RoundState]:
-    """Returns the state of each round of a stage. Runs no task, writes nothing and contacts no network.
-
-    Args:
-        names: the rounds that the stage declares.
-        rounds: the generator of their tasks.
-        notes: the noted results of finished tasks.
-    """
+    """Returns the state of each round of a stage. Runs no task, writes nothing and contacts no network."""
     known: dict[str, RoundState] = {}
 
     def step(pending: RoundTasks[T, R]) -> list[R] | None:

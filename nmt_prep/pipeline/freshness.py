@@ -18,13 +18,10 @@ from nmt_prep.sources.lockfile import LockFile
 
 
 class Freshness:
-    """Compares the stages of a config with their manifests and files in the workspace.
-
-    Attributes:
-        trust: use cached digests of files whose sizes and times are unchanged, instead of reading the files.
-    """
+    """Compares the stages of a config with their manifests and files in the workspace."""
 
     def __init__(self, config: Config, workspace: Workspace, digests: DigestCache, lock: LockFile) -> None:
+        # use cached digests of files whose sizes and times are unchanged, instead of reading the files
         self.trust = True
         self._config = config
         self._workspace = workspace

@@ -17,8 +17,7 @@ from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.manifest import Workspace
 
 _SECONDS_BETWEEN_TRIES = 0.2
-_HOLDER_BYTES = 4096
-"""Maximum size of a holder's description, in bytes."""
+_HOLDER_BYTES = 4096  # Maximum size of a holder's description, in bytes
 
 
 @contextmanager
@@ -28,13 +27,8 @@ def run_lock(
     """Locks the directory of a run; the kernel releases the lock when the process ends.
 
     Args:
-        workspace: the directory.
         wait: true to wait for the end of another run, false to raise an error then, or the maximum seconds to wait.
         waiting: called once with the holder's description before waiting.
-        shared: take a shared lock, which excludes runs but not other shared locks.
-
-    Raises:
-        OutputError: another run holds the directory and does not end in time, or the directory cannot be written.
     """
     holder = workspace.private / "lock.holder"
     with writing(workspace.root):

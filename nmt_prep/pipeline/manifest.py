@@ -23,11 +23,7 @@ class Workspace:
 
     @classmethod
     def of(cls, directory: Path) -> Self:
-        """Returns the directory of a new or existing run.
-
-        Raises:
-            OutputError: the path is not UTF-8.
-        """
+        """Returns the directory of a new or existing run."""
         root = directory.absolute()
         try:
             str(root).encode("utf-8")
@@ -48,12 +44,7 @@ class Workspace:
         return self.private / "manifests" / f"{stage}.json"
 
     def file(self, directory: str, name: str) -> Path:
-        """Returns the path of a file of a stage.
-
-        Args:
-            directory: directory of the stage.
-            name: name of the file in the stage's manifest.
-        """
+        """Returns the path of a file of a stage."""
         return self.root / normpath(f"{directory}/{name}")
 
 
@@ -111,11 +102,7 @@ class Manifest:
 
 
 def read_manifest(path: Path) -> Manifest | None:
-    """Reads a manifest; returns None if there is none.
-
-    Raises:
-        OutputError: the file is not a manifest.
-    """
+    """Reads a manifest; returns None if there is none."""
     try:
         return parse_json_as(Manifest, parse_json(path.read_bytes()))
     except FileNotFoundError:

@@ -22,27 +22,16 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Outcome:
-    """Result of a stage in a run.
+    """Result of a stage in a run."""
 
-    Attributes:
-        stage: name of the stage.
-        ran: true if it ran now, false if it was fresh.
-        reason: why it ran.
-        seconds: duration.
-        counts: its counts.
-        warnings: its warnings, or those of the earlier run that made its output.
-        processor_seconds: processor time of all processes.
-        rounds: the times of its rounds.
-    """
-
-    stage: str
-    ran: bool
-    reason: str
-    seconds: float
+    stage: str  # name of the stage
+    ran: bool  # true if it ran now, false if it was fresh
+    reason: str  # why it ran
+    seconds: float  # duration
     counts: Counts
-    warnings: tuple[HealthWarning, ...] = ()
-    processor_seconds: float = 0.0
-    rounds: tuple[RoundTime, ...] = ()
+    warnings: tuple[HealthWarning, ...] = ()  # its warnings, or those of the earlier run that made its output
+    processor_seconds: float = 0.0  # processor time of all processes
+    rounds: tuple[RoundTime, ...] = ()  # the times of its rounds
 
     def __repr__(self) -> str:
         into, out = self.counts.pairs_in, self.counts.pairs_out

@@ -95,14 +95,6 @@ class Pipeline:
         """Returns which stages would run, and why. Runs nothing and writes nothing.
 
         A stage after one that would run may turn out to be fresh, if the earlier one gives the same bytes as before.
-
-        Args:
-            force: stages to run even if they are fresh.
-            verify: read every output file again instead of trusting its size and times.
-
-        Raises:
-            OutputError: a stage's directory exists and nmt_prep did not make it.
-            NmtPrepError: something that the config names is missing or unusable.
         """
         check_places(self.workspace, self.stages)
         self._check(self.stages)
@@ -125,9 +117,6 @@ class Pipeline:
 
         Args:
             last: name of the last stage to check; None for all stages.
-
-        Raises:
-            OutputError: a stage would replace such a directory.
         """
         check_places(self.workspace, self.stages[: self._end(last)])
 
@@ -136,11 +125,7 @@ class Pipeline:
         return next((place for place, stage in enumerate(self.stages, 1) if stage.name == last), None)
 
     def _check(self, stages: Iterable[AnyStage]) -> None:
-        """Checks files and services outside of the run's directory that some stages need.
-
-        Raises:
-            NmtPrepError: something is missing or unusable.
-        """
+        """Checks files and services outside of the run's directory that some stages need."""
         for stage in stages:
             stage.check(self.config)
 
@@ -179,9 +164,6 @@ class Pipeline:
         """Runs the stages that are not fresh, up to and including ``until``.
 
         With ``strict``, warnings end the run before a stage that changes something outside of the directory.
-
-        Raises:
-            NmtPrepError: a stage failed; the output of other stages is kept.
         """
         last = self._end(until)
         self._check(self.stages[:last])
@@ -240,11 +222,6 @@ class Pipeline:
         """Runs one member's share of a round of tasks; a later run completes the stage.
 
         Other members may run at the same time, even with the same share.
-
-        Raises:
-            ArgumentError: no stage of the config has such a round.
-            OutputError: an earlier stage or round is not up to date.
-            NmtPrepError: a task failed.
         """
         try:
             stage = self.stage_of(share.round)
@@ -263,11 +240,7 @@ class Pipeline:
         return ShareOutcome(share, ran, state)
 
     def stage_of(self, round_name: str) -> AnyStage:
-        """Returns the stage of a round whose tasks can be shared.
-
-        Raises:
-            ArgumentError: no stage of the config has such a round.
-        """
+        """Returns the stage of a round whose tasks can be shared."""
         for stage in self.stages:
             if any(round_.shareable and round_.name == round_name for round_ in stage.rounds):
                 return stage

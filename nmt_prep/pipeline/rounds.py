@@ -23,31 +23,24 @@ Rounds: TypeAlias = "Generator[RoundTasks[Any, Any], list[Any], P]"
 
 @dataclass(frozen=True)
 class Round(Generic[T, R]):
-    """The declaration of a round: its name, and the function that computes the result of a task.
+    """The declaration of a round: its name, and the function that computes the result of a task."""
 
-    Attributes:
-        name: name of the round: in ``nmt-prep tasks``, and for ``--round``.
-        work: a module-level function from a task (plain data that can be pickled) to its result. Its second argument
-            is a callback for progress in ``unit``; if ``here`` is set, it is the round's meter.
-        result: the type of the results, a dataclass or a plain type that can be stored as JSON.
-        unit: unit of the progress that tasks report.
-        made: returns the files that a task wrote, by default its ``output`` if it has one. If one is missing, the task
-            is run again.
-        here: True if the tasks run one after another in the calling thread, with any engine, and cannot be shared.
-        by_all: True if each process that needs the results runs the tasks itself unless their results are stored. Such
-            tasks must be quick and idempotent; without ``valid``, their results must depend on the task alone. Of
-            several results the first stored one counts, so all processes use the same.
-        words: description of its work in messages about progress; its name if empty.
-    """
-
-    name: str
+    name: str  # name of the round: in `nmt-prep tasks`, and for `--round`
+    # a module-level function from a task (plain data that can be pickled) to its result. Its second argument is a
+    # callback for progress in `unit`; if `here` is set, it is the round's meter.
     work: Callable[[T, Any], R]
-    result: type[R]
-    unit: str = "pairs"
+    result: type[R]  # the type of the results, a dataclass or a plain type that can be stored as JSON
+    unit: str = "pairs"  # unit of the progress that tasks report
+    # returns the files that a task wrote, by default its `output` if it has one. If one is missing, the task is run
+    # again.
     made: Callable[[T, R], Iterable[Path]] | None = None
+    # True if the tasks run one after another in the calling thread, with any engine, and cannot be shared
     here: bool = False
+    # True if each process that needs the results runs the tasks itself unless their results are stored. Such tasks must
+    # be quick and idempotent; without `valid`, their results must depend on the task alone. Of several results the
+    # first stored one counts, so all processes use the same.
     by_all: bool = False
-    words: str = ""
+    words: str = ""  # description of its work in messages about progress; its name if empty
 
     def run(
         self, tasks: Iterable[T], total: int | None = None, valid: Callable[[R], bool] | None = None
@@ -57,7 +50,6 @@ class Round(Generic[T, R]):
         Use it as ``results = yield from ROUND.run(tasks)``.
 
         Args:
-            tasks: the tasks; their keys must be unique within the stage.
             total: sum of the progress of all tasks, in ``unit``; None if unknown.
             valid: returns True if a result stored by an earlier run is still usable. It may contact a network, so it is
                 not called for listing.

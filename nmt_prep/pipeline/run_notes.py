@@ -26,8 +26,7 @@ from nmt_prep.runtime import available_cores
 
 RUN_FILE = "run.json"
 
-FORMAT = 1
-"""Version of the notes. It increases when a key is removed or changes its meaning."""
+FORMAT = 1  # Version of the notes. It increases when a key is removed or changes its meaning.
 
 
 @cache

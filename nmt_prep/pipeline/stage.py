@@ -262,8 +262,7 @@ class Stage(ABC, Generic[O, P]):
         """Writes the remaining files and returns the result; ``made`` comes from :meth:`work`, None without rounds."""
 
 
-AnyStage: TypeAlias = "Stage[Any, Any]"
-"""A stage, whatever its output."""
+AnyStage: TypeAlias = "Stage[Any, Any]"  # A stage, whatever its output
 
 
 def observed_in(manifest: Manifest, stage: type[AnyStage]) -> Any:

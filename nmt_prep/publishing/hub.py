@@ -45,11 +45,7 @@ def hub_url_problem(url: str) -> str:
 
 
 class HubPublisher(Publisher):
-    """Publishes to a branch of a data set.
-
-    Raises:
-        ConfigError: huggingface_hub or fsspec is not installed, or the URL names no branch of a data set.
-    """
+    """Publishes to a branch of a data set."""
 
     def __init__(self, settings: PublishSettings, clock: Clock | None = None) -> None:
         if problem := hub_url_problem(settings.url):
@@ -129,11 +125,7 @@ class HubPublisher(Publisher):
         return {"repo_id": self._hub.repository, "repo_type": "dataset", "revision": self._hub.revision or "main"}
 
     def _head(self) -> str:
-        """Returns the last commit of the branch.
-
-        Raises:
-            OutputError: there is no such data set or branch.
-        """
+        """Returns the last commit of the branch."""
         return str(self._repeated(lambda: self._api.repo_info(**self._branch)).sha)
 
     def _before(self) -> Publication:

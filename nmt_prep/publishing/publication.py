@@ -29,8 +29,7 @@ UNFINISHED = "nmt_prep-unfinished.json"
 
 _FORMAT = 1
 
-_NAMED = 3
-"""Number of files that a message names."""
+_NAMED = 3  # Number of files that a message names
 
 
 @dataclass(frozen=True)
@@ -41,23 +40,16 @@ class PublishedFile:
     sha256: str
 
 
-Files: TypeAlias = "Mapping[str, PublishedFile]"
-"""Files by their names, which are paths relative to the manifest."""
+Files: TypeAlias = "Mapping[str, PublishedFile]"  # Files by their names, which are paths relative to the manifest
 
 
 @dataclass(frozen=True)
 class Publication:
-    """A manifest, or an unfinished one.
+    """A manifest, or an unfinished one."""
 
-    Attributes:
-        number: number of the publication.
-        files: its files; None for a file that is being replaced or deleted.
-        fingerprint: fingerprint of the stage publish, while it is unfinished; else empty.
-    """
-
-    number: int
-    files: Mapping[str, PublishedFile | None]
-    fingerprint: str = ""
+    number: int  # number of the publication
+    files: Mapping[str, PublishedFile | None]  # its files; None for a file that is being replaced or deleted
+    fingerprint: str = ""  # fingerprint of the stage publish, while it is unfinished; else empty
 
     def as_bytes(self) -> bytes:
         """Returns the content of its JSON file."""
@@ -71,17 +63,7 @@ class Publication:
 
 
 def check_foreign(url: str, wanted: Files, there: Collection[str], before: Collection[str]) -> None:
-    """Checks that a publication overwrites only files of earlier publications.
-
-    Args:
-        url: URL of the publication.
-        wanted: its files.
-        there: names of all files below the URL.
-        before: names of the files of earlier publications.
-
-    Raises:
-        OutputError: the publication would replace such a file.
-    """
+    """Checks that a publication overwrites only files of earlier publications."""
     foreign = sorted(name for name in wanted if name in there and name not in before)
     if foreign:
         raise OutputError(
@@ -96,11 +78,7 @@ def some_of(names: Sequence[str]) -> str:
 
 
 def read_publication(store: ObjectStore, error: type[NmtPrepError], name: str = MANIFEST) -> Publication | None:
-    """Reads the manifest, or the unfinished one; returns None if there is none.
-
-    Raises:
-        NmtPrepError: an error of the given type; the storage failed, or see :func:`parse_publication`.
-    """
+    """Reads the manifest, or the unfinished one; returns None if there is none."""
     return parse_publication(store.read(name), f"{store.url}/{name}", error)
 
 
@@ -109,9 +87,6 @@ def parse_publication(content: bytes | None, where: str, error: type[NmtPrepErro
 
     Returns None if it is empty or cut short, since not every storage writes atomically. The other of the two is then
     valid.
-
-    Raises:
-        NmtPrepError: an error of the given type; nmt_prep did not write it, or it names a file outside the directory.
     """
     try:
         value = None if content is None else json.loads(content)
@@ -126,11 +101,7 @@ def parse_publication(content: bytes | None, where: str, error: type[NmtPrepErro
 
 
 def _publication(files: dict[str, object], number: object, format: int, fingerprint: str = "") -> Publication:  # noqa: A002
-    """Returns the publication with the keys of a JSON file.
-
-    Raises:
-        ValueError: the format is unknown, or a value is of a wrong type.
-    """
+    """Returns the publication with the keys of a JSON file."""
     if format != _FORMAT:
         raise ValueError(f"format {format}")
     safe = {_safe(name): file for name, file in files.items()}
@@ -157,20 +128,16 @@ def _safe(name: str) -> str:
     return name
 
 
-Content = Path | bytes
-"""A file to publish, or its bytes."""
+Content = Path | bytes  # A file to publish, or its bytes
 
 
 class Publisher(ABC):
     """Publishes files. Each method may run in another process; threads may share a publisher.
 
     All methods raise :class:`~nmt_prep.errors.OutputError` if the storage fails.
-
-    Attributes:
-        url: URL of the publication, without secrets.
     """
 
-    url: str
+    url: str  # URL of the publication, without secrets
 
     @abstractmethod
     def announce(self, fingerprint: str, wanted: Files) -> tuple[int, list[str]]:

@@ -30,16 +30,10 @@ def check_records(
     :class:`~nmt_prep.digests.DigestCache`), so that the next check of unchanged files is instant.
 
     Args:
-        records_dir: the directory that the encode stage wrote.
         split: the split to check; None checks all.
-        level: ``full`` or ``quick``.
 
     Returns:
         The content of ``dataset.json``.
-
-    Raises:
-        RecordsError: a check failed; the message names the file, what was found and expected, and what to do.
-        ValueError: unknown level.
     """
     if level not in ("full", "quick"):
         raise ValueError(f"level is 'full' or 'quick', got {level!r}")

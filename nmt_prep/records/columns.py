@@ -53,11 +53,7 @@ def note_path(spill: Path, column: str) -> Path:
 
 @contextmanager
 def column_file(shard: Path, column: str) -> Iterator[HashedFile]:
-    """Opens the file of a column of a shard for writing; the complete file appears under its name.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
+    """Opens the file of a column of a shard for writing; the complete file appears under its name."""
     with atomic_write(column_path(shard, column)) as beside, writing(shard), beside.open("wb") as file:
         yield HashedFile(file)
 
@@ -65,19 +61,7 @@ def column_file(shard: Path, column: str) -> Iterator[HashedFile]:
 def columns_of_shard(
     path: Path, plan: ShardPlan, number: int, spills: Sequence[Path], first_rows: Sequence[int]
 ) -> dict[str, IndexInfo]:
-    """Writes the columns of a shard with a value for each pair; returns their sizes and digests.
-
-    Args:
-        path: the shard.
-        plan: the plan of the spill files.
-        number: number of the shard.
-        spills: the spill files of the split.
-        first_rows: number of the first row of each spill file.
-
-    Raises:
-        RecordsError: values of rows are missing.
-        OutputError: a file cannot be written.
-    """
+    """Writes the columns of a shard with a value for each pair; returns their sizes and digests."""
     written: dict[str, IndexInfo] = {}
     for column in plan.columns:
         if column not in REPEATED:
@@ -95,11 +79,6 @@ def rows_by_part(
     plan: ShardPlan, number: int, first_rows: Sequence[int]
 ) -> Iterator[tuple[int, list[tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]]]]:
     """Yields the rows of consecutive ranges of positions of a shard.
-
-    Args:
-        plan: the plan of the spill files.
-        number: number of the shard.
-        first_rows: number of the first row of each part.
 
     Yields:
         The number of positions in the range; and for each part with rows there: the number of the part, the indexes of
@@ -129,11 +108,7 @@ class Column:
         self._mapped: dict[Path, npt.NDArray[Any]] = {}
 
     def values(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """Returns the values of a range of pairs, counted from the first shard.
-
-        Raises:
-            RecordsError: a file cannot be read, or is too short.
-        """
+        """Returns the values of a range of pairs, counted from the first shard."""
         parts: list[npt.NDArray[Any]] = [np.empty(0, TYPES[self._column])]
         for path, first, end in zip(self._paths, self._firsts[:-1].tolist(), self._firsts[1:].tolist(), strict=True):
             if first < stop and start < end:
@@ -144,11 +119,7 @@ class Column:
 
 
 def mapped(path: Path, column: str, pairs: int | None = None) -> npt.NDArray[Any]:
-    """Returns the values of a file, which are mapped into memory; ``pairs`` is the number that it should have.
-
-    Raises:
-        RecordsError: the file cannot be read, or has another number of values.
-    """
+    """Returns the values of a file, which are mapped into memory; ``pairs`` is the number that it should have."""
     if not pairs and path.exists() and not path.stat().st_size:
         return np.empty(0, TYPES[column])
     try:

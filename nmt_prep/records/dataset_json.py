@@ -31,23 +31,14 @@ from nmt_prep.records.plan import Layout
 
 @dataclass(frozen=True)
 class PairStats:
-    """Counts over pairs of id rows, each with its EOS.
+    """Counts over pairs of id rows, each with its EOS."""
 
-    Attributes:
-        pairs: number of pairs.
-        source_tokens: ids of the source side.
-        target_tokens: ids of the target side.
-        source_lengths: number of pairs for each source length.
-        target_lengths: number of pairs for each target length.
-        max_lengths: number of pairs for each length of the longer side.
-    """
-
-    pairs: int = 0
-    source_tokens: int = 0
-    target_tokens: int = 0
-    source_lengths: Counter[int] = field(default_factory=Counter)
-    target_lengths: Counter[int] = field(default_factory=Counter)
-    max_lengths: Counter[int] = field(default_factory=Counter)
+    pairs: int = 0  # number of pairs
+    source_tokens: int = 0  # ids of the source side
+    target_tokens: int = 0  # ids of the target side
+    source_lengths: Counter[int] = field(default_factory=Counter)  # number of pairs for each source length
+    target_lengths: Counter[int] = field(default_factory=Counter)  # number of pairs for each target length
+    max_lengths: Counter[int] = field(default_factory=Counter)  # number of pairs for each length of the longer side
 
     @classmethod
     def of(cls, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> PairStats:
@@ -65,8 +56,7 @@ class PairStats:
         return PairStats(*(getattr(self, count.name) + getattr(other, count.name) for count in fields(self)))
 
 
-_COUNTED_BY_LENGTH = 1 << 16
-"""Longer rows are sorted to be counted; a table by length would be too large for them."""
+_COUNTED_BY_LENGTH = 1 << 16  # Longer rows are sorted to be counted; a table by length would be too large for them
 
 
 def _histogram(lengths: npt.NDArray[np.int64]) -> Counter[int]:
@@ -83,8 +73,7 @@ def _histogram(lengths: npt.NDArray[np.int64]) -> Counter[int]:
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[^/\\\x00]+$")]
-NonNegativeInt = Annotated[int, Field(ge=0, lt=2**63)]
-"""A non-negative integer that fits in int64."""
+NonNegativeInt = Annotated[int, Field(ge=0, lt=2**63)]  # A non-negative integer that fits in int64
 
 Histogram = tuple[tuple[NonNegativeInt, NonNegativeInt], ...]
 """Pairs of length and count, ascending; lengths that do not occur are omitted."""
@@ -109,36 +98,23 @@ class LanguageCodes(_Model):
 
 
 class VocabularyInfo(_Model):
-    """The vocabulary that one side was encoded with.
-
-    Attributes:
-        file: path relative to the records directory.
-        kind: the tokenizer's dialect, as ``vocab.kind`` in a config.
-        size: number of pieces.
-        sha256: digest of the file.
-        fingerprint: the tokenizer's fingerprint.
-        pad_id: the tokenizer's pad id; this and the other ids are None if the tokenizer has none.
-        eos_id: end-of-sentence id, which ends every row.
-        bos_id: begin-of-sentence id.
-        unk_id: id of unknown text.
-        id_layout: numbering of a SentencePiece model's pieces, ``sentencepiece`` or ``fairseq``.
-        unicode_version: Unicode version of the character classes, if the dialect depends on them.
-        frame: the pieces around the ids of each row, as in ``vocab.frame`` of the config; None (omitted from the file)
-            for the tag, the ids and the eos id.
-    """
+    """The vocabulary that one side was encoded with."""
 
     _omitted = ("frame",)
-    file: str
-    kind: str
-    size: NonNegativeInt
-    sha256: Sha256
-    fingerprint: str
-    pad_id: int | None = None
-    eos_id: int | None = None
-    bos_id: int | None = None
-    unk_id: int | None = None
+    file: str  # path relative to the records directory
+    kind: str  # the tokenizer's dialect, as `vocab.kind` in a config
+    size: NonNegativeInt  # number of pieces
+    sha256: Sha256  # digest of the file
+    fingerprint: str  # the tokenizer's fingerprint
+    pad_id: int | None = None  # the tokenizer's pad id; this and the other ids are None if the tokenizer has none
+    eos_id: int | None = None  # end-of-sentence id, which ends every row
+    bos_id: int | None = None  # begin-of-sentence id
+    unk_id: int | None = None  # id of unknown text
+    # numbering of a SentencePiece model's pieces, `sentencepiece` or `fairseq`
     id_layout: Literal["sentencepiece", "fairseq"] | None = None
-    unicode_version: str | None = None
+    unicode_version: str | None = None  # Unicode version of the character classes, if the dialect depends on them
+    # the pieces around the ids of each row, as in `vocab.frame` of the config; None (omitted from the file) for the
+    # tag, the ids and the eos id
     frame: str | None = None
 
     @property
@@ -160,22 +136,15 @@ class Vocabularies(_Model):
 
 
 class CorpusInfo(_Model):
-    """A corpus of a split.
-
-    Attributes:
-        name: name of the corpus.
-        pairs: number of its pairs.
-        tag: for each side with a tag, the piece whose id begins every row; omitted from the file if there is none.
-        licence: the licence in the config; omitted from the file if there is none.
-        language_pair: such as ``en-de``, in a run with several pairs of languages; else omitted from the file.
-    """
+    """A corpus of a split."""
 
     _omitted = ("tag", "licence", "language_pair")
-    name: str
-    pairs: NonNegativeInt
+    name: str  # name of the corpus
+    pairs: NonNegativeInt  # number of its pairs
+    # for each side with a tag, the piece whose id begins every row; omitted from the file if there is none
     tag: dict[Literal["source", "target"], str] = {}
-    licence: str | None = None
-    language_pair: str = ""
+    licence: str | None = None  # the licence in the config; omitted from the file if there is none
+    language_pair: str = ""  # such as `en-de`, in a run with several pairs of languages; else omitted from the file
 
 
 class IndexInfo(_Model):
@@ -191,32 +160,20 @@ class IndexInfo(_Model):
 
 
 class ShardInfo(_Model):
-    """One shard file; tokens count EOS.
-
-    Attributes:
-        file: its name.
-        records: number of TFRecords; one per pair in layout ``example``.
-        pairs: number of pairs.
-        rows: rows into which the pairs are packed, not counting pairs longer than a row; 0 if they are not packed.
-        source_tokens: ids of all sources.
-        target_tokens: ids of all targets.
-        bytes: size of the file.
-        sha256: digest of the file.
-        index: size and digest of the shard's index.
-        columns: size and digest of the file of each column, see :mod:`nmt_prep.records.columns`; omitted if empty.
-    """
+    """One shard file; tokens count EOS."""
 
     _omitted = ("columns",)
-    file: FileName
-    records: NonNegativeInt
-    pairs: NonNegativeInt
+    file: FileName  # its name
+    records: NonNegativeInt  # number of TFRecords; one per pair in layout `example`
+    pairs: NonNegativeInt  # number of pairs
+    # rows into which the pairs are packed, not counting pairs longer than a row; 0 if they are not packed
     rows: NonNegativeInt = 0
-    source_tokens: NonNegativeInt
-    target_tokens: NonNegativeInt
-    bytes: NonNegativeInt
-    sha256: Sha256
-    index: IndexInfo
-    columns: dict[str, IndexInfo] = {}
+    source_tokens: NonNegativeInt  # ids of all sources
+    target_tokens: NonNegativeInt  # ids of all targets
+    bytes: NonNegativeInt  # size of the file
+    sha256: Sha256  # digest of the file
+    index: IndexInfo  # size and digest of the shard's index
+    columns: dict[str, IndexInfo] = {}  # size and digest of the file of each column, see `columns`; omitted if empty
 
 
 _COUNTS = ("pairs", "source_tokens", "target_tokens")
@@ -248,11 +205,7 @@ class SplitInfo(_Model):
 
     @classmethod
     def of(cls, stats: PairStats, shards: Sequence[ShardInfo]) -> SplitInfo:
-        """Builds a split from the sum of its tasks' counts and its shards.
-
-        Raises:
-            ValueError: counts and shards do not agree (as pydantic's ``ValidationError``).
-        """
+        """Builds a split from the sum of its tasks' counts and its shards."""
         values: dict[str, Any] = {name: getattr(stats, name) for name in _COUNTS}
         values |= {name: tuple(sorted(getattr(stats, name).items())) for name in _LENGTHS}
         return cls(**values, shards=tuple(shards))
@@ -282,57 +235,35 @@ class InputInfo(_Model):
 
 
 class DocumentsInfo(_Model):
-    """How loaders join the segments of documents, from the section ``documents`` of the config.
+    """How loaders join the segments of documents, from the section ``documents`` of the config."""
 
-    Attributes:
-        source_separator: id between two segments of the source; None if there is none.
-        target_separator: id between two segments of the target; None if there is none.
-        max_tokens: maximum number of ids of joined segments on either side.
-        max_segments: maximum number of segments of a window.
-        share: share of the documents of train whose segments are joined.
-        context: numbers of segments of context on the source and the target side; None for windows.
-    """
-
-    source_separator: int | None
-    target_separator: int | None
-    max_tokens: NonNegativeInt
-    max_segments: NonNegativeInt
-    share: float
+    source_separator: int | None  # id between two segments of the source; None if there is none
+    target_separator: int | None  # id between two segments of the target; None if there is none
+    max_tokens: NonNegativeInt  # maximum number of ids of joined segments on either side
+    max_segments: NonNegativeInt  # maximum number of segments of a window
+    share: float  # share of the documents of train whose segments are joined
+    # numbers of segments of context on the source and the target side; None for windows
     context: tuple[NonNegativeInt, NonNegativeInt] | None
 
 
 class DatasetInfo(_Model):
-    """The content of ``dataset.json``.
-
-    Attributes:
-        format: version of this file's format.
-        name: the config's name, with which every shard's name begins.
-        config_fingerprint: digest of the config that the records were made from.
-        layout: format of the records; ``example`` is one ``tf.train.Example`` per pair.
-        row_length: length of a row on either side in layout ``packed``, else None.
-        seed: seed of the shuffle.
-        languages: languages of the two sides.
-        vocab: vocabularies of the two sides.
-        input: the config's ``input`` section.
-        corpora: for each split its corpora in the config's order.
-        splits: for each split its counts and shards.
-        columns: names of the columns of pairs beside their ids; omitted from the file if there are none.
-        documents: how segments of documents are joined; omitted from the file if they are not.
-    """
+    """The content of ``dataset.json``."""
 
     _omitted = ("columns", "documents")
-    format: Literal[1] = 1
-    name: FileName
-    config_fingerprint: str
-    layout: Layout = "example"
-    row_length: NonNegativeInt | None = None
-    seed: int
-    languages: LanguageCodes
-    vocab: Vocabularies
-    input: InputInfo
-    corpora: dict[str, tuple[CorpusInfo, ...]]
-    splits: dict[str, SplitInfo]
+    format: Literal[1] = 1  # version of this file's format
+    name: FileName  # the config's name, with which every shard's name begins
+    config_fingerprint: str  # digest of the config that the records were made from
+    layout: Layout = "example"  # format of the records; `example` is one `tf.train.Example` per pair
+    row_length: NonNegativeInt | None = None  # length of a row on either side in layout `packed`, else None
+    seed: int  # seed of the shuffle
+    languages: LanguageCodes  # languages of the two sides
+    vocab: Vocabularies  # vocabularies of the two sides
+    input: InputInfo  # the config's `input` section
+    corpora: dict[str, tuple[CorpusInfo, ...]]  # for each split its corpora in the config's order
+    splits: dict[str, SplitInfo]  # for each split its counts and shards
+    # names of the columns of pairs beside their ids; omitted from the file if there are none
     columns: tuple[str, ...] = ()
+    # how segments of documents are joined; omitted from the file if they are not
     documents: DocumentsInfo | None = None
 
     @model_validator(mode="after")
@@ -371,22 +302,14 @@ def records_in(run_dir: str | Path) -> Path:
 
 
 def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:
-    """Writes ``dataset.json`` atomically and returns its path; equal content gives equal bytes.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Writes ``dataset.json`` atomically and returns its path; equal content gives equal bytes."""
     path = Path(records_dir) / DATASET_FILE
     write_json(path, dataset.model_dump(mode="json"))
     return path
 
 
 def load_dataset_info(records_dir: str | Path) -> DatasetInfo:
-    """Reads ``dataset.json``; :func:`~nmt_prep.records.check.check_records` also checks the shards against it.
-
-    Raises:
-        RecordsError: the file is missing, not JSON, of a later format, incomplete, or its counts do not add up.
-    """
+    """Reads ``dataset.json``; :func:`~nmt_prep.records.check.check_records` also checks the shards against it."""
     path = Path(records_dir) / DATASET_FILE
     try:
         content = path.read_bytes()

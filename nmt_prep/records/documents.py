@@ -21,8 +21,7 @@ from nmt_prep.errors import RecordsError
 from nmt_prep.records.index import INDEX_DIRECTORY
 from nmt_prep.records.plan import GlobalShuffle, Shuffle
 
-TABLE_BYTES = 32
-"""Bytes of a document in a table."""
+TABLE_BYTES = 32  # Bytes of a document in a table
 
 _AT_A_TIME = 1 << 20
 
@@ -38,12 +37,8 @@ def write_table(path: Path, lengths: Iterable[Int64s], shuffle: Callable[[int], 
     """Writes the table of documents; returns their number.
 
     Args:
-        path: the table.
         lengths: number of pairs of each document, int64, in the order of the rows, in arrays of any size.
         shuffle: returns the shuffle of a number of documents; None keeps their order.
-
-    Raises:
-        OutputError: the table cannot be written.
     """
     with atomic_write(path) as beside, writing(path):
         rows = 0
@@ -75,11 +70,7 @@ def _place(table: npt.NDArray[Any], rows: int, shuffle: GlobalShuffle | None) ->
 
 
 def document_sizes(records: Path, split: str, pairs: int) -> Iterator[Int64s]:
-    """Yields the numbers of pairs of the documents of a split, in the order of the rows, in arrays of any size.
-
-    Raises:
-        RecordsError: the table cannot be read.
-    """
+    """Yields the numbers of pairs of the documents of a split, in the order of the rows, in arrays of any size."""
     first_rows = _mapped(documents_path(records, split))[0]
     for start in range(0, len(first_rows), _AT_A_TIME):
         yield np.diff(np.append(first_rows[start : start + _AT_A_TIME + 1], pairs))[:_AT_A_TIME]
@@ -107,19 +98,12 @@ def shuffle_of(rows: int, seed: int, split: str, records: Path, *, documents: bo
 
 @dataclass(frozen=True)
 class DocumentShuffle:
-    """A bijection of ``[0, rows)`` from row numbers to positions that keeps the pairs of a document together.
+    """A bijection of ``[0, rows)`` from row numbers to positions that keeps the pairs of a document together."""
 
-    Attributes:
-        rows: pairs in the split.
-        seed: the config's seed.
-        split: name of the split.
-        table: the table of documents; it is read when positions are first asked for.
-    """
-
-    rows: int
-    seed: int
-    split: str
-    table: Path
+    rows: int  # pairs in the split
+    seed: int  # the config's seed
+    split: str  # name of the split
+    table: Path  # the table of documents; it is read when positions are first asked for
 
     @property
     def keys(self) -> npt.NDArray[np.uint64]:

@@ -25,11 +25,8 @@ from nmt_prep.digests import HashedFile
 from nmt_prep.errors import RecordsError
 
 INDEX_DIRECTORY = "index"
-SATURATED = 0xFFFF
-"""Represents itself and all larger values."""
-
-PAIR_BYTES = 6
-"""Size of the entry of a pair."""
+SATURATED = 0xFFFF  # Represents itself and all larger values
+PAIR_BYTES = 6  # Size of the entry of a pair
 
 _TRAILER = struct.Struct("<8s2q")
 _MAGIC = b"nmtindx1"
@@ -44,23 +41,15 @@ def index_path(shard: str | Path) -> Path:
 
 @dataclass(frozen=True)
 class ShardIndex:
-    """The content of an index.
+    """The content of an index."""
 
-    Attributes:
-        pairs: uint16, shape ``[pairs, 3]``: tokens of the source, tokens of the target, number of the corpus.
-        blocks: int64, shape ``[blocks, 4]``: offset, records, pairs, rows.
-    """
-
+    # uint16, shape `[pairs, 3]`: tokens of the source, tokens of the target, number of the corpus
     pairs: npt.NDArray[np.uint16]
-    blocks: npt.NDArray[np.int64]
+    blocks: npt.NDArray[np.int64]  # int64, shape `[blocks, 4]`: offset, records, pairs, rows
 
     @classmethod
     def load(cls, shard: str | Path) -> Self:
-        """Maps the index of a shard into memory.
-
-        Raises:
-            RecordsError: the file is missing, not an index, or does not fit the shard.
-        """
+        """Maps the index of a shard into memory."""
         path = index_path(shard)
         try:
             raw, size = np.memmap(path, np.uint8, "r"), Path(shard).stat().st_size
@@ -84,13 +73,10 @@ class IndexWriter:
 
     Args:
         file: the output file.
-
-    Attributes:
-        file: the output file with its digest.
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        self.file = HashedFile(file)
+        self.file = HashedFile(file)  # the output file with its digest
         self._pairs = 0
         self._blocks: list[npt.NDArray[np.int64]] = []
 

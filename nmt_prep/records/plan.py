@@ -27,19 +27,11 @@ class GlobalShuffle:
 
     It needs no array of the split's size, and any worker can compute any part in any order. The values are part of the
     format: they never change for a given version of the shuffle.
-
-    Attributes:
-        rows: pairs in the split, 0 to 2**40.
-        seed: the config's seed.
-        split: name of the split, so that splits with the same seed differ.
-
-    Raises:
-        ValueError: rows are out of range.
     """
 
-    rows: int
-    seed: int
-    split: str
+    rows: int  # pairs in the split, 0 to 2**40
+    seed: int  # the config's seed
+    split: str  # name of the split, so that splits with the same seed differ
 
     def __post_init__(self) -> None:
         if not 0 <= self.rows <= MAX_ROWS:
@@ -53,19 +45,11 @@ class GlobalShuffle:
         return np.frombuffer(b"".join(blocks), "<u8").astype(np.uint64)
 
     def positions(self, first_row: int, count: int) -> npt.NDArray[np.int64]:
-        """Returns the positions of ``count`` consecutive rows, int64, shape ``[count]``.
-
-        Raises:
-            ValueError: the rows are not all in the split.
-        """
+        """Returns the positions of ``count`` consecutive rows, int64, shape ``[count]``."""
         return shuffle_positions(self.keys, self.rows, first_row, count)
 
     def rows_at(self, positions: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Returns the rows that were moved to the given positions, int64: the inverse of :meth:`positions`.
-
-        Raises:
-            ValueError: a position is outside ``[0, rows)``.
-        """
+        """Returns the rows that were moved to the given positions, int64: the inverse of :meth:`positions`."""
         return shuffle_rows_at(self.keys, self.rows, np.ascontiguousarray(positions, np.int64))
 
 
@@ -98,8 +82,7 @@ text of 256 pairs."""
 Payload: TypeAlias = Literal["example", "ids", "text"]
 """Content of a spilled record, of both sides: the ids as in an Example, the ids, or the text as UTF-8."""
 
-PAIRS_PER_BLOCK = 256
-"""Pairs of a chunk, and of each entry of a shard's index."""
+PAIRS_PER_BLOCK = 256  # Pairs of a chunk, and of each entry of a shard's index
 
 MAX_SHARDS = 99_999
 MAX_BUCKETS = 1 << 20
@@ -118,26 +101,15 @@ class ShardPlan:
 
     A shard is divided in the same way into ``buckets_per_shard`` ranges of positions, each of which is sorted in
     memory. The number of buckets limits memory and does not change the shards' bytes.
-
-    Attributes:
-        shuffle: maps rows to positions.
-        shards: number of shards, at least 1; some are empty if there are fewer rows.
-        buckets_per_shard: at least 1.
-        layout: format of the records; ``text`` if pairs are shuffled as text.
-        row_length: length of a row on either side, 1 to 1024, in layout ``packed``.
-        columns: names of the columns beside the ids, see :mod:`nmt_prep.records.columns`.
-        text_columns: names and Arrow types of the other columns of records of layout ``text``.
-
-    Raises:
-        ValueError: more than 99,999 shards or 2**20 buckets, or fewer than one.
     """
 
-    shuffle: Shuffle
-    shards: int
-    buckets_per_shard: int = 1
-    layout: Layout = "example"
-    row_length: int = 256
-    columns: tuple[str, ...] = ()
+    shuffle: Shuffle  # maps rows to positions
+    shards: int  # number of shards, at least 1; some are empty if there are fewer rows
+    buckets_per_shard: int = 1  # at least 1
+    layout: Layout = "example"  # format of the records; `text` if pairs are shuffled as text
+    row_length: int = 256  # length of a row on either side, 1 to 1024, in layout `packed`
+    columns: tuple[str, ...] = ()  # names of the columns beside the ids, see `columns`
+    # names and Arrow types of the other columns of records of layout `text`
     text_columns: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
@@ -152,7 +124,6 @@ class ShardPlan:
         """Returns the plan with as many buckets as a limit of memory per bucket needs.
 
         Args:
-            estimated_bytes: expected size of all shards together; a wrong estimate only costs memory or speed.
             bucket_bytes: memory for one bucket in bytes, at least 1.
         """
         buckets = -(-int(estimated_bytes * _SLACK) // (self.shards * bucket_bytes))

@@ -21,21 +21,15 @@ _ALL = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class PairColumns:
-    """Consecutive pairs of a shard.
+    """Consecutive pairs of a shard."""
 
-    Attributes:
-        inputs: ids of the sources, each row ending in EOS.
-        targets: ids of the targets, likewise.
-        corpora: int32, shape ``[pairs]``: number of each pair's corpus in ``dataset.json``'s list for the split; None
-            in layout ``example``, whose records do not have it.
-        row_pairs: int32, shape ``[rows]``: pairs in each row, in layout ``packed``; else empty.
-        weights: float32, shape ``[pairs]``: weights of pairs from a stream; else None.
-    """
-
-    inputs: Ragged
-    targets: Ragged
+    inputs: Ragged  # ids of the sources, each row ending in EOS
+    targets: Ragged  # ids of the targets, likewise
+    # int32, shape `[pairs]`: number of each pair's corpus in `dataset.json`'s list for the split; None in layout
+    # `example`, whose records do not have it
     corpora: npt.NDArray[np.int32] | None
-    row_pairs: npt.NDArray[np.int32]
+    row_pairs: npt.NDArray[np.int32]  # int32, shape `[rows]`: pairs in each row, in layout `packed`; else empty
+    # float32, shape `[pairs]`: weights of pairs from a stream; else None
     weights: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
@@ -58,11 +52,7 @@ class PairColumns:
 
 
 def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ragged]:
-    """Returns all pairs of a shard: rows of ``inputs`` and rows of ``targets``.
-
-    Raises:
-        RecordsError: as :func:`iter_shard`.
-    """
+    """Returns all pairs of a shard: rows of ``inputs`` and rows of ``targets``."""
     no_pairs = PairColumns(Ragged.from_lists([]), Ragged.from_lists([]), None, np.empty(0, np.int32))
     pairs = PairColumns.joined([no_pairs, *iter_shard(path, layout)])
     return pairs.inputs, pairs.targets
@@ -73,9 +63,6 @@ def iter_shard(path: str | Path, layout: Layout) -> Iterator[PairColumns]:
 
     Any valid encoding of the two int64 features of an Example is read: packed or not, in any order; other features are
     ignored.
-
-    Raises:
-        RecordsError: the file cannot be read, or a record is damaged or of another layout; names file and offset.
     """
     path = Path(path)
     data, start = np.empty(0, np.uint8), 0  # bytes that are not parsed yet, and their offset in the file
@@ -93,11 +80,7 @@ def iter_shard(path: str | Path, layout: Layout) -> Iterator[PairColumns]:
 
 
 def read_span(path: str | Path, start: int, stop: int, layout: Layout) -> PairColumns:
-    """Returns the pairs of the records between two offsets of a shard.
-
-    Raises:
-        RecordsError: as :func:`iter_shard`, or the offsets are not boundaries of records.
-    """
+    """Returns the pairs of the records between two offsets of a shard."""
     path = Path(path)
     try:
         with path.open("rb") as file:

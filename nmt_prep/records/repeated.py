@@ -25,17 +25,11 @@ Int64s: TypeAlias = "npt.NDArray[np.int64]"
 
 
 class Repeated(NamedTuple):
-    """Repeated segments in order.
+    """Repeated segments in order."""
 
-    Attributes:
-        pairs: int64, number of the pair after each segment.
-        source: ids of their sources, with the frames of rows.
-        target: ids of their targets, likewise.
-    """
-
-    pairs: Int64s
-    source: Ragged
-    target: Ragged
+    pairs: Int64s  # int64, number of the pair after each segment
+    source: Ragged  # ids of their sources, with the frames of rows
+    target: Ragged  # ids of their targets, likewise
 
     @classmethod
     def joined(cls, parts: Sequence[Repeated]) -> Repeated:
@@ -66,26 +60,14 @@ class Repeated(NamedTuple):
         return dict(zip(REPEATED, values, strict=True))
 
     def note(self, spill: Path) -> None:
-        """Writes the segments of a part, whose ``pairs`` are rows of the part.
-
-        Raises:
-            OutputError: a file cannot be written.
-        """
+        """Writes the segments of a part, whose ``pairs`` are rows of the part."""
         for column, values in self.columns().items():
             with atomic_write(note_path(spill, column)) as beside:
                 values.tofile(beside)
 
     @classmethod
     def read(cls, path_of: Callable[[str], Path], chosen: Callable[[Int64s], Int64s]) -> Repeated:
-        """Reads some of the segments in the files of the columns.
-
-        Args:
-            path_of: returns the path of a column.
-            chosen: returns the numbers of the segments to read, given the number of the pair after each segment.
-
-        Raises:
-            RecordsError: a file cannot be read.
-        """
+        """Reads some of the segments in the files of the columns."""
         table, source, target = (mapped(path_of(column), column) for column in REPEATED)
         pairs, *ends = table.reshape(-1, 3).T
         numbers = chosen(pairs)
@@ -96,19 +78,7 @@ class Repeated(NamedTuple):
 def repeated_of_shard(
     path: Path, plan: ShardPlan, number: int, spills: Sequence[Path], first_rows: Sequence[int]
 ) -> dict[str, IndexInfo]:
-    """Writes the repeated segments of a shard; returns sizes and digests by column.
-
-    Args:
-        path: the shard.
-        plan: the plan of the spill files.
-        number: number of the shard.
-        spills: the spill files of the split.
-        first_rows: number of the first row of each spill file.
-
-    Raises:
-        RecordsError: segments of a part are missing.
-        OutputError: a file cannot be written.
-    """
+    """Writes the repeated segments of a shard; returns sizes and digests by column."""
     before = source_ids = target_ids = 0
     with ExitStack() as stack:
         files = [stack.enter_context(column_file(path, column)) for column in REPEATED]
@@ -137,11 +107,7 @@ def _of_rows(spill: Path, places: Int64s, rows: Int64s) -> Repeated:
 
 
 def repeated_before(shard: Path, first: int, pairs: int) -> Repeated:
-    """Returns the segments before some pairs of a shard, numbered from the first of these pairs.
-
-    Raises:
-        RecordsError: a file cannot be read.
-    """
+    """Returns the segments before some pairs of a shard, numbered from the first of these pairs."""
 
     def chosen(numbers: Int64s) -> Int64s:
         return np.arange(bisect_left(numbers, first), bisect_left(numbers, first + pairs))

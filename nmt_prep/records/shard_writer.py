@@ -30,35 +30,15 @@ def write_shards(
     bytes only depend on the pairs, the shuffle, the number of shards and the layout. Needs memory for one bucket and
     some MiB. All files are written atomically and flushed together, the shards last.
 
-    Args:
-        paths: the shards' final names, see :func:`~nmt_prep.records.plan.shard_name`.
-        plan: the plan of the spill files.
-        first: number of the first shard.
-        spills: the spill files of all tasks of the split, in any order.
-
     Returns:
         The entries of the shards in ``dataset.json``.
-
-    Raises:
-        RecordsError: a spill file is missing or damaged, or together they lack or repeat a pair.
-        OutputError: a shard or an index cannot be written.
     """
     buckets = [shard_buckets(path, plan, shard, spills) for shard, path in enumerate(paths, first)]
     return _write_all(list(map(Path, paths)), buckets, plan.layout, plan.row_length, plan.text_columns)
 
 
 def write_buckets(path: str | Path, buckets: Iterable[Bucket], layout: Layout, row_length: int) -> ShardInfo:
-    """Writes the pairs of buckets, in their order, as a shard with its index; see :func:`write_shards`.
-
-    Args:
-        path: the shard's final name.
-        buckets: buckets of Examples for layout ``example``, of ids for the others.
-        layout: format of the records.
-        row_length: length of a row on either side, in layout ``packed``.
-
-    Raises:
-        OutputError: the shard or its index cannot be written.
-    """
+    """Writes the pairs of buckets, in their order, as a shard with its index; see :func:`write_shards`."""
     return _write_all([Path(path)], [buckets], layout, row_length)[0]
 
 

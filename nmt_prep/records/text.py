@@ -33,8 +33,7 @@ Columns: TypeAlias = "tuple[tuple[str, str], ...]"
 Subwords: TypeAlias = "Mapping[Side, Mapping[Any, float]]"
 """Options of subword sampling for each side, such as ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``."""
 
-LINKS = "links"
-"""Column of the links of words, such as ``0-0 1-2``."""
+LINKS = "links"  # Column of the links of words, such as `0-0 1-2`
 
 _TEXT_BYTES = 4 << 20
 _LENGTHS = ("source_ids", "target_ids")
@@ -66,10 +65,6 @@ def blocks_of(buckets: Iterable[Bucket], columns: Columns) -> Iterator[tuple[pa.
     """Yields the record batches of a shard, and the index of their pairs: int64, shape ``[pairs, 3]``.
 
     The index of a pair is its number of ids on each side, and its corpus.
-
-    Args:
-        buckets: the buckets of text; their columns are the numbers of ids of both sides, then ``columns``.
-        columns: the columns.
     """
     left: list[pa.RecordBatch] = []
     for batch in (batch for bucket in buckets for batch in _batches_of(bucket, columns)):
@@ -106,11 +101,7 @@ def _indexed(block: pa.RecordBatch) -> tuple[pa.RecordBatch, npt.NDArray[np.int6
 
 
 def read_text(path: str | Path, first: int, pairs: int) -> pa.RecordBatch:
-    """Returns consecutive pairs of a shard of layout ``text``; ``first`` is the number of the first one in the shard.
-
-    Raises:
-        RecordsError: the file cannot be read, is damaged, or has fewer pairs.
-    """
+    """Returns consecutive pairs of a shard of layout ``text``; ``first`` is the number of the first one in the shard."""
     end = first + pairs
     blocks = range(first // PAIRS_PER_BLOCK, -(-end // PAIRS_PER_BLOCK))
     try:
@@ -130,11 +121,7 @@ def read_text(path: str | Path, first: int, pairs: int) -> pa.RecordBatch:
 
 
 def pairs_in(path: str | Path) -> int:
-    """Returns the number of pairs of a shard of layout ``text``.
-
-    Raises:
-        RecordsError: the file is damaged.
-    """
+    """Returns the number of pairs of a shard of layout ``text``."""
     try:
         with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as shard:
             return sum(shard.get_batch(number).num_rows for number in range(shard.num_record_batches))
@@ -144,30 +131,19 @@ def pairs_in(path: str | Path) -> int:
 
 @dataclass(frozen=True)
 class TextEncoder:
-    """Encodes the text of a split's pairs to ids.
+    """Encodes the text of a split's pairs to ids."""
 
-    Attributes:
-        vocabularies: the vocabulary of each side.
-        frames: for each side, the frame of each corpus, by number.
-        subwords: options of subword sampling; empty for the ids that the stage encode counted.
-        seed: seed of the sampling.
-    """
-
-    vocabularies: Mapping[Side, BuiltVocabulary]
-    frames: Mapping[Side, tuple[Frame, ...]]
+    vocabularies: Mapping[Side, BuiltVocabulary]  # the vocabulary of each side
+    frames: Mapping[Side, tuple[Frame, ...]]  # for each side, the frame of each corpus, by number
+    # options of subword sampling; empty for the ids that the stage encode counted
     subwords: Subwords = field(default_factory=dict)
-    seed: int = 0
+    seed: int = 0  # seed of the sampling
 
     @classmethod
     def of(
         cls, records_dir: Path, info: DatasetInfo, split: str, subwords: Subwords | None = None, seed: int = 0
     ) -> Self:
-        """Loads the vocabularies, and checks the options of subword sampling.
-
-        Raises:
-            VocabularyError: a vocabulary cannot be read, or lacks a piece.
-            ArgumentError: the vocabularies do not support these options.
-        """
+        """Loads the vocabularies, and checks the options of subword sampling."""
         described: dict[Side, VocabularyInfo] = {"source": info.vocab.source, "target": info.vocab.target}
         names = [facts.name for facts in fields(VocabularyFacts)]
         vocabularies = {
@@ -191,11 +167,7 @@ class TextEncoder:
         return encoder
 
     def check(self, side: Side, options: Mapping[Any, float]) -> None:
-        """Checks options of subword sampling.
-
-        Raises:
-            ArgumentError: there is no such side, or its vocabulary does not support them.
-        """
+        """Checks options of subword sampling."""
         if side not in SIDES:
             raise ArgumentError(f"subwords names the side {side!r}; the sides are source and target")
         if not isinstance(options, Mapping) or not options.keys() <= {"alpha", "nbest", "dropout"} or not options:
@@ -211,13 +183,7 @@ class TextEncoder:
         """Returns the ids of pairs, each within the frame of its corpus.
 
         Args:
-            text: the pairs, with the columns ``source``, ``target`` and ``corpus``.
-            first: number of the first pair in the shuffled split; sampled subwords depend on it, and on the epoch.
-            epoch: number of the epoch.
             threads: native threads to use; None is one per available core.
-
-        Raises:
-            RecordsError: there is no such corpus.
         """
         corpora = text.column("corpus").to_numpy(zero_copy_only=False).astype(np.int32)
         if corpora.max(initial=0) >= max(len(self.frames["source"]), 1) or corpora.min(initial=0) < 0:

@@ -29,8 +29,7 @@ _MAGIC = b"nmtspil3"
 _TRAILER = struct.Struct("<8s5q96s")
 """Magic, kind of payload, rows, shards, buckets per shard, entries, keys of the shuffle."""
 
-FrameIds: TypeAlias = "tuple[Sequence[int], Sequence[int]]"
-"""The ids that a frame puts before and after a row."""
+FrameIds: TypeAlias = "tuple[Sequence[int], Sequence[int]]"  # The ids that a frame puts before and after a row
 
 _PAYLOADS = ("example", "ids", "text")
 
@@ -46,9 +45,6 @@ class SpillWriter:
         frames: for each side, the ids before and after every row; source first.
         buffer_bytes: records are buffered up to this size, then grouped and written; a task needs about twice this
             memory plus a batch.
-
-    Raises:
-        OutputError: the file cannot be written; here and in all methods.
     """
 
     def __init__(
@@ -77,17 +73,7 @@ class SpillWriter:
         self._file = self._stack.enter_context(FlushingWriter(file))
 
     def add(self, first_row: int, inputs: Ragged, targets: Ragged, corpus: int = 0) -> PairStats:
-        """Adds pairs of consecutive rows of one corpus; returns their counts, frames included.
-
-        Args:
-            first_row: number of the first pair in the whole split.
-            inputs: ids of the source side, without the frame.
-            targets: ids of the target side, without the frame, in the same number of rows.
-            corpus: number of their corpus in ``dataset.json``'s list for the split.
-
-        Raises:
-            ValueError: the sides differ in rows, or rows are outside the split.
-        """
+        """Adds pairs of consecutive rows of one corpus; returns their counts, frames included."""
         columns = inputs.values, inputs.offsets, targets.values, targets.offsets
         self._buffer.add(first_row, *columns, corpus, self._positions(first_row, inputs))
         source, target = self._frame_sizes
@@ -102,14 +88,7 @@ class SpillWriter:
         """Adds pairs of consecutive rows of one corpus as text, for a plan of layout ``text``.
 
         Args:
-            first_row: number of the first pair in the whole split.
-            inputs: lines of the source side, an Arrow array of strings.
-            targets: lines of the target side, the same number.
-            corpus: number of their corpus among the corpora of the split.
             stats: their counts; None counts only pairs.
-
-        Raises:
-            ValueError: as :meth:`add`.
         """
         source, target = TextColumn.from_arrow(inputs), TextColumn.from_arrow(targets)
         columns = source.data, source.offsets, target.data, target.offsets
@@ -161,11 +140,7 @@ class _DiscardError(Exception):
 
 
 class SpillReader:
-    """Reads one shard's part of one spill file.
-
-    Raises:
-        RecordsError: the file is missing, incomplete, or was written under another plan; here and in all methods.
-    """
+    """Reads one shard's part of one spill file."""
 
     def __init__(self, path: str | Path, plan: ShardPlan, shard: int) -> None:
         self._path = Path(path)
@@ -241,17 +216,7 @@ def _damaged(path: Path, error: Exception) -> RecordsError:
 
 
 def shard_buckets(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[str | Path]) -> Iterator[Bucket]:
-    """Yields a shard's buckets in order; each is overwritten when the next one is requested.
-
-    Args:
-        path: the file made from the buckets, for messages.
-        plan: the plan of the spill files.
-        shard: number of the shard.
-        spills: the spill files of all tasks of the split, in any order.
-
-    Raises:
-        RecordsError: a spill file is missing or damaged, or together they lack or repeat a pair.
-    """
+    """Yields a shard's buckets in order; each is overwritten when the next one is requested."""
     readers = [SpillReader(spill, plan, shard) for spill in spills]
     numbers = range(shard * plan.buckets_per_shard, (shard + 1) * plan.buckets_per_shard)
     space = np.empty(max(sum(reader.bucket_bytes(number) for reader in readers) for number in numbers), np.uint8)

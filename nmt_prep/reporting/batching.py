@@ -22,39 +22,26 @@ from nmt_prep.records.dataset_json import DatasetInfo, SplitInfo
 from nmt_prep.runtime import available_cores
 from nmt_prep.sides import SIDES
 
-Setting: TypeAlias = "dict[str, Any]"
-"""Arguments of a loader: attributes of :class:`~nmt_prep.batches.Options`."""
+Setting: TypeAlias = "dict[str, Any]"  # Arguments of a loader: attributes of `Options`
 
-SAMPLE_PAIRS = 131_072
-"""Approximate number of pairs whose batches are counted, from the first shards."""
-
+SAMPLE_PAIRS = 131_072  # Approximate number of pairs whose batches are counted, from the first shards
 _WINDOWS = 2  # an epoch begins with a small window
 
 
 @dataclass(frozen=True)
 class BatchEstimate:
-    """The batches that loaders make with a setting.
+    """The batches that loaders make with a setting."""
 
-    Attributes:
-        setting: the arguments of a loader that differ from the config; empty for the settings of the config.
-        sampled_pairs: number of sampled pairs. A sample of the whole split gives the exact numbers of the first epoch
-            with the default seed.
-        pairs: number of sampled pairs in batches; joined segments of documents count as one pair.
-        batches: number of batches.
-        tokens: number of ids in the batches, both sides.
-        cells: number of ids and padding in the batches, both sides.
-        left_out: exact number of pairs of the whole split that are longer than the limit.
-        batches_per_epoch: estimated number of batches of the whole split.
-    """
-
-    setting: Setting
+    setting: Setting  # the arguments of a loader that differ from the config; empty for the settings of the config
+    # number of sampled pairs. A sample of the whole split gives the exact numbers of the first epoch with the default
+    # seed.
     sampled_pairs: int
-    pairs: int
-    batches: int
-    tokens: int
-    cells: int
-    left_out: int
-    batches_per_epoch: int
+    pairs: int  # number of sampled pairs in batches; joined segments of documents count as one pair
+    batches: int  # number of batches
+    tokens: int  # number of ids in the batches, both sides
+    cells: int  # number of ids and padding in the batches, both sides
+    left_out: int  # exact number of pairs of the whole split that are longer than the limit
+    batches_per_epoch: int  # estimated number of batches of the whole split
 
     @classmethod
     def of(
@@ -63,22 +50,14 @@ class BatchEstimate:
         """Returns an estimate.
 
         Args:
-            setting: the arguments of a loader.
-            sampled: number of sampled pairs.
-            counts: numbers of pairs, batches, tokens and cells.
             limit: the length beyond which pairs are left out; None for no limit.
-            split: the split.
         """
         left_out = 0 if limit is None else sum(n for length, n in split.max_lengths if length > limit)
         return cls(setting, sampled, *counts, left_out, -(-counts[1] * split.pairs // max(sampled, 1)))
 
 
 def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[BatchEstimate]:
-    """Returns estimates for a split: with the settings of the config, then with others. Reads part of the indexes.
-
-    Raises:
-        RecordsError: an index cannot be read.
-    """
+    """Returns estimates for a split: with the settings of the config, then with others. Reads part of the indexes."""
     index = first_shards(records_dir, info, split)
     if index is None:
         return []

@@ -17,11 +17,7 @@ QUANTILES = (0, 0.1, 0.5, 0.9, 1)
 
 
 def column_facts(records_dir: Path, info: DatasetInfo) -> Json:
-    """Returns the sections on documents and on weights by split; none for records without them.
-
-    Raises:
-        RecordsError: a file of the records cannot be read.
-    """
+    """Returns the sections on documents and on weights by split; none for records without them."""
     splits = [name for name, split in info.splits.items() if split.pairs]
     facts: Json = {}
     if info.documents is not None:

@@ -12,17 +12,11 @@ from nmt_prep.reporting.tables import TABLES, Table
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that differs between two runs; None stands for a value that one run does not have.
+    """A value that differs between two runs; None stands for a value that one run does not have."""
 
-    Attributes:
-        what: name of the value, such as ``train/news: pairs out``.
-        one: its value in the first run.
-        other: its value in the other run.
-    """
-
-    what: str
-    one: object
-    other: object
+    what: str  # name of the value, such as `train/news: pairs out`
+    one: object  # its value in the first run
+    other: object  # its value in the other run
 
     @property
     def change(self) -> str:
@@ -35,15 +29,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The differences between two runs, by section. Sections without differences are left out.
+    """The differences between two runs, by section. Sections without differences are left out."""
 
-    Attributes:
-        same_data: true if both runs have the same signature.
-        sections: differences by title of the section.
-    """
-
-    same_data: bool
-    sections: dict[str, list[Difference]]
+    same_data: bool  # true if both runs have the same signature
+    sections: dict[str, list[Difference]]  # differences by title of the section
 
 
 def compare(one: Json, other: Json) -> Comparison:

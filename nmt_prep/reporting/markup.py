@@ -41,8 +41,6 @@ def el(tag: str, *content: Content, **attributes: str | float | bool | None) -> 
     """Returns an element.
 
     Args:
-        tag: name of the element.
-        content: content of the element.
         attributes: attributes of the element. ``_`` in a name stands for ``-``, and is removed from the end of a name
             (``class_``). The values None and False leave an attribute out, True gives an attribute without a value.
     """
@@ -76,10 +74,6 @@ def table(
     """Returns a table whose first column has the headings of the rows.
 
     Args:
-        head: headings of the columns.
-        rows: cells, or whole ``tr`` elements.
-        caption: what the table shows, for screen readers.
-        left: columns with text; the others have numbers.
         sort: True if the script may offer to sort it.
     """
     return el(
@@ -130,10 +124,6 @@ def figure(title: str, how: str, drawing: Content, data: Content = None, *, corp
     """Returns a figure.
 
     Args:
-        title: heading of the figure.
-        how: one sentence on how to read it.
-        drawing: the plot.
-        data: the table with its numbers, which is folded away.
         corpus: the corpus of the numbers, for the filter of the script; None for several corpora.
     """
     caption = el("figcaption", el("h3", title), explanation(how))

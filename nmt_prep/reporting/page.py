@@ -27,8 +27,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Json], Iterable[Content]]]] = {
 MOST_BYTES = 1_000_000
 """The size that a page does not exceed. Examples are left out first, then figures of single corpora."""
 
-_BOUNDED = ("lengths", "examples")
-"""The sections that become smaller to keep the page small."""
+_BOUNDED = ("lengths", "examples")  # The sections that become smaller to keep the page small
 
 _LEVELS = ((10, 40), (5, 40), (3, 20), (1, 10), (1, 0))
 """Numbers of random pairs per corpus, and of corpora with figures; the first entry that makes the page small enough is
@@ -36,11 +35,7 @@ used."""
 
 
 def render_page(summary: Json) -> str:
-    """Returns the page.
-
-    Args:
-        summary: the content of ``summary.json``.
-    """
+    """Returns the page."""
     page = ""
     contents = {anchor: join(section(summary)) for anchor, (_, section) in SECTIONS.items() if anchor not in _BOUNDED}
     known, drawn = dict[tuple[str, str, int], Markup](), dict[str, Markup]()
@@ -76,17 +71,7 @@ def titled(anchor: str, title: str, content: Content = None) -> Markup:
 def document(
     kind: str, title: tuple[str, str], header: Content, main: str, body: Content, script: str, style: str = ""
 ) -> str:
-    """Returns a page in the style of the report that loads nothing from outside of the file.
-
-    Args:
-        kind: the kind of page, such as the report.
-        title: name and languages of the data.
-        header: the content after the title.
-        main: the anchor of the content.
-        body: content of the page.
-        script: JavaScript to run at the end.
-        style: CSS to add.
-    """
+    """Returns a page in the style of the report that loads nothing from outside of the file."""
     name, languages = title
     heading = el("h1", name, " ", el("span", languages, class_="pair"))
     top = [

@@ -24,111 +24,67 @@ RATIO_EDGES = tuple(2.0 ** (step / 4) for step in range(-15, 16))
 
 Numbers: TypeAlias = "npt.NDArray[np.integer[Any]]"
 
-LISTED = 30
-"""Number of pieces in a list."""
-
-LONGEST_TEXT = 60
-"""Number of characters at which the text of a piece is cut."""
+LISTED = 30  # Number of pieces in a list
+LONGEST_TEXT = 60  # Number of characters at which the text of a piece is cut
 
 
 @dataclass(frozen=True)
 class TextPair:
-    """An example with its pieces as text.
+    """An example with its pieces as text."""
 
-    Attributes:
-        row: number of the pair among the encoded pairs of its corpus, from 0.
-        length: number of pieces of each side before cutting.
-        text: the first characters of each side.
-        pieces: the first pieces of each side.
-    """
-
-    row: int
-    length: dict[Side, int]
-    text: dict[Side, str]
-    pieces: dict[Side, list[str]]
+    row: int  # number of the pair among the encoded pairs of its corpus, from 0
+    length: dict[Side, int]  # number of pieces of each side before cutting
+    text: dict[Side, str]  # the first characters of each side
+    pieces: dict[Side, list[str]]  # the first pieces of each side
 
 
 @dataclass(frozen=True)
 class CorpusProfile:
-    """The encoded pairs of a corpus. The bins of lengths are :data:`LENGTH_EDGES`.
+    """The encoded pairs of a corpus. The bins of lengths are :data:`LENGTH_EDGES`."""
 
-    Attributes:
-        pairs: number of pairs.
-        tokens: number of ids of each side, frames included.
-        tokens_by_length: number of pairs for each length in ids, frames included, by side.
-        sampled: number of pairs in the sample.
-        totals: sum of the lengths of sampled pairs, by side and unit (``piece``, ``word`` and ``char``).
-        lengths: number of sampled pairs for each length, by side and unit.
-        joint: number of sampled pairs for each source length and target length, by unit: bin, bin, count.
-        ratios: number of sampled pairs for each ratio target / source, by unit, over the bins of ``RATIO_EDGES``.
-        examples: random pairs.
-        longest: the longest of all pairs.
-    """
-
-    pairs: int
-    tokens: dict[Side, int]
-    tokens_by_length: dict[Side, list[int]]
-    sampled: int
+    pairs: int  # number of pairs
+    tokens: dict[Side, int]  # number of ids of each side, frames included
+    tokens_by_length: dict[Side, list[int]]  # number of pairs for each length in ids, frames included, by side
+    sampled: int  # number of pairs in the sample
+    # sum of the lengths of sampled pairs, by side and unit (`piece`, `word` and `char`)
     totals: dict[Side, dict[str, int]]
-    lengths: dict[Side, dict[str, list[int]]]
+    lengths: dict[Side, dict[str, list[int]]]  # number of sampled pairs for each length, by side and unit
+    # number of sampled pairs for each source length and target length, by unit: bin, bin, count
     joint: dict[str, list[tuple[int, int, int]]]
+    # number of sampled pairs for each ratio target / source, by unit, over the bins of `RATIO_EDGES`
     ratios: dict[str, list[int]]
-    examples: list[TextPair]
-    longest: list[TextPair]
+    examples: list[TextPair]  # random pairs
+    longest: list[TextPair]  # the longest of all pairs
 
 
 @dataclass(frozen=True)
 class VocabularyUse:
-    """The use of a vocabulary by one side of a split. Ids of frames do not count.
-
-    Attributes:
-        split: the split.
-        pieces: size of the vocabulary.
-        tokens: number of ids.
-        unknown: number of ids of the unknown piece; None if the vocabulary has none.
-        unused: number of pieces that do not occur.
-        singletons: number of pieces that occur once.
-        curve: rank (from 1) and frequency of pieces, at ranks that grow by about a tenth.
-        frequent: the most frequent pieces: text, count.
-        longest: the longest pieces that occur: text, count.
-        unused_pieces: the first pieces that do not occur.
-        escaped: the most frequent characters of the sample without a piece: text, count.
-        escaped_kinds: number of different characters of the sample without a piece.
-        escaped_count: number of occurrences of characters without a piece in the sample.
-    """
+    """The use of a vocabulary by one side of a split. Ids of frames do not count."""
 
     split: str
-    pieces: int
-    tokens: int
-    unknown: int | None
-    unused: int
-    singletons: int
-    curve: list[tuple[int, int]]
-    frequent: list[tuple[str, int]]
-    longest: list[tuple[str, int]]
-    unused_pieces: list[str]
-    escaped: list[tuple[str, int]]
-    escaped_kinds: int
-    escaped_count: int
+    pieces: int  # size of the vocabulary
+    tokens: int  # number of ids
+    unknown: int | None  # number of ids of the unknown piece; None if the vocabulary has none
+    unused: int  # number of pieces that do not occur
+    singletons: int  # number of pieces that occur once
+    curve: list[tuple[int, int]]  # rank (from 1) and frequency of pieces, at ranks that grow by about a tenth
+    frequent: list[tuple[str, int]]  # the most frequent pieces: text, count
+    longest: list[tuple[str, int]]  # the longest pieces that occur: text, count
+    unused_pieces: list[str]  # the first pieces that do not occur
+    escaped: list[tuple[str, int]]  # the most frequent characters of the sample without a piece: text, count
+    escaped_kinds: int  # number of different characters of the sample without a piece
+    escaped_count: int  # number of occurrences of characters without a piece in the sample
 
 
 @dataclass(frozen=True)
 class LanguageUse:
-    """The use of a vocabulary by a language, in the samples of its corpora.
+    """The use of a vocabulary by a language, in the samples of its corpora."""
 
-    Attributes:
-        pieces: number of pieces.
-        words: number of words.
-        characters: number of characters.
-        bytes: number of UTF-8 bytes.
-        escaped: number of characters without a piece.
-    """
-
-    pieces: int
-    words: int
-    characters: int
-    bytes: int
-    escaped: int
+    pieces: int  # number of pieces
+    words: int  # number of words
+    characters: int  # number of characters
+    bytes: int  # number of UTF-8 bytes
+    escaped: int  # number of characters without a piece
 
     @classmethod
     def of(cls, samples: Sequence[PairSample], side: int, tokenizer: Tokenizer) -> LanguageUse:
@@ -143,27 +99,17 @@ class LanguageUse:
 
 @dataclass(frozen=True)
 class TextProfile:
-    """The profile of all splits.
+    """The profile of all splits."""
 
-    Attributes:
-        corpora: the corpora by split and name.
-        vocabularies: the use of the vocabularies in train, or else in the first split.
-        languages: the use of the vocabularies by each language there, by side, if there are several pairs of languages.
-    """
-
-    corpora: dict[str, dict[str, CorpusProfile]] = field(default_factory=dict)
+    corpora: dict[str, dict[str, CorpusProfile]] = field(default_factory=dict)  # the corpora by split and name
+    # the use of the vocabularies in train, or else in the first split
     vocabularies: dict[Side, VocabularyUse] = field(default_factory=dict)
+    # the use of the vocabularies by each language there, by side, if there are several pairs of languages
     languages: dict[Side, dict[str, LanguageUse]] = field(default_factory=dict)
 
 
 def corpus_profile(sample: PairSample, stats: PairStats, words: Mapping[Side, Sequence[str]]) -> CorpusProfile:
-    """Returns the profile of a corpus.
-
-    Args:
-        sample: its sample.
-        stats: counts of all its pairs.
-        words: texts of the pieces of each side.
-    """
+    """Returns the profile of a corpus."""
     lengths = {unit: tuple(sample.lengths[:, side, number] for side in (0, 1)) for number, unit in enumerate(UNITS)}
 
     def side_histograms(side: int) -> dict[str, list[int]]:
@@ -195,11 +141,7 @@ def vocabulary_use(
     """Returns the use of the vocabulary by a side of a split.
 
     Args:
-        split: name of the split.
-        tokenizer: the vocabulary.
-        words: texts of its pieces.
         ids: number of occurrences of each id, without frames: int64, shape ``[vocabulary]``.
-        characters: number of occurrences of each code point in the sample.
     """
     unknown = tokenizer.unk_id
     ranked = np.argsort(-ids, kind="stable")
@@ -281,9 +223,6 @@ def joint_counts(source: Numbers, target: Numbers) -> list[tuple[int, int, int]]
 
 def combined(corpora: Json) -> Json:
     """Returns the histograms of a split: sums over its corpora, scaled from samples to all pairs, and rounded.
-
-    Args:
-        corpora: profiles by name of the corpus, as JSON values.
 
     Returns:
         ``pairs`` and ``sampled``; ``tokens_by_length``, ``lengths``, ``joint`` and ``ratios`` as in a profile; and

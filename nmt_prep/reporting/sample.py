@@ -26,57 +26,37 @@ from nmt_prep.records.plan import GlobalShuffle
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.subwords.frame import Frame
 
-SAMPLE_PAIRS = 20_000
-"""Maximum number of pairs in the sample of a corpus."""
+SAMPLE_PAIRS = 20_000  # Maximum number of pairs in the sample of a corpus
 
 SPLIT_PAIRS, LEAST_PAIRS = 100_000, 1000
 """Maximum number of sampled pairs of a split; number of pairs that each corpus may have even beyond it."""
 
-EXAMPLES = 10
-"""Number of random examples of a corpus."""
-
-LONGEST = 3
-"""Number of longest pairs of a corpus."""
+EXAMPLES = 10  # Number of random examples of a corpus
+LONGEST = 3  # Number of longest pairs of a corpus
 
 _EXAMPLE_CHARACTERS, _EXAMPLE_PIECES = 300, 120
 
 
 @dataclass(frozen=True)
 class EncodedPair:
-    """A pair as the report shows it; long texts are cut.
+    """A pair as the report shows it; long texts are cut."""
 
-    Attributes:
-        row: number of the pair among the encoded pairs of its corpus, from 0.
-        rank: rank among the random examples, or 0.
-        length: number of pieces of each side before cutting, without the frame.
-        text: the first characters of each side.
-        ids: the first ids of each side, without the frame.
-    """
-
-    row: int
-    rank: int
-    length: dict[Side, int]
-    text: dict[Side, str]
-    ids: dict[Side, list[int]]
+    row: int  # number of the pair among the encoded pairs of its corpus, from 0
+    rank: int  # rank among the random examples, or 0
+    length: dict[Side, int]  # number of pieces of each side before cutting, without the frame
+    text: dict[Side, str]  # the first characters of each side
+    ids: dict[Side, list[int]]  # the first ids of each side, without the frame
 
 
 @dataclass(frozen=True)
 class CorpusSample:
-    """The choice of the sample of a corpus.
+    """The choice of the sample of a corpus."""
 
-    Attributes:
-        pairs: number of pairs of the corpus.
-        seed: seed of the config.
-        split: split of the corpus.
-        corpus: name of the corpus.
-        corpora: number of corpora of the split.
-    """
-
-    pairs: int
-    seed: int
-    split: str
-    corpus: str
-    corpora: int = 1
+    pairs: int  # number of pairs of the corpus
+    seed: int  # seed of the config
+    split: str  # split of the corpus
+    corpus: str  # name of the corpus
+    corpora: int = 1  # number of corpora of the split
 
     def rows(self) -> npt.NDArray[np.int64]:
         """Returns the rows of the sample in random order, int64; the first :data:`EXAMPLES` are the examples."""
@@ -87,23 +67,16 @@ class CorpusSample:
 
 @dataclass
 class PairSample:
-    """Counts of the sampled pairs of a corpus or a part, and of the ids of all pairs.
+    """Counts of the sampled pairs of a corpus or a part, and of the ids of all pairs."""
 
-    Attributes:
-        ids: for each side, the number of occurrences of each id in all pairs, frames included: int64, shape
-            ``[vocabulary]``.
-        lengths: lengths of the sampled pairs, in the order of rows: int32, shape ``[pairs, 2, 3]`` (source and target,
-            :data:`UNITS`).
-        characters: for each side, the number of occurrences of each code point in the sampled pairs.
-        examples: the random examples.
-        longest: the pairs with the most pieces on one side, of all pairs.
-    """
-
+    # for each side, the number of occurrences of each id in all pairs, frames included: int64, shape `[vocabulary]`
     ids: dict[Side, npt.NDArray[np.int64]]
+    # lengths of the sampled pairs, in the order of rows: int32, shape `[pairs, 2, 3]` (source and target, `UNITS`)
     lengths: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 2, 3), np.int32))
+    # for each side, the number of occurrences of each code point in the sampled pairs
     characters: dict[Side, Counter[int]] = field(default_factory=lambda: {side: Counter() for side in SIDES})
-    examples: list[EncodedPair] = field(default_factory=list)
-    longest: list[EncodedPair] = field(default_factory=list)
+    examples: list[EncodedPair] = field(default_factory=list)  # the random examples
+    longest: list[EncodedPair] = field(default_factory=list)  # the pairs with the most pieces on one side, of all pairs
 
     def __add__(self, other: PairSample) -> PairSample:
         return PairSample(
@@ -115,11 +88,7 @@ class PairSample:
         )
 
     def save(self, path: Path) -> None:
-        """Writes the sample to a file.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
+        """Writes the sample to a file."""
         texts = {
             "examples": [*map(vars, self.examples)],
             "longest": [*map(vars, self.longest)],
@@ -152,14 +121,7 @@ class SampleCollector:
     """Collects the sample of consecutive pairs of a corpus, batch by batch."""
 
     def __init__(self, sample: CorpusSample, first_row: int, sizes: Mapping[Side, int], frames: Mapping[Side, Frame]):
-        """Starts without pairs.
-
-        Args:
-            sample: the choice of the sample.
-            first_row: number of the first pair in the corpus.
-            sizes: size of the vocabulary of each side.
-            frames: for each side, the ids before and after the ids of the text.
-        """
+        """Starts without pairs."""
         rows = sample.rows()
         self._order = np.argsort(rows)
         self._rows = rows[self._order]
@@ -172,13 +134,7 @@ class SampleCollector:
         self._longest: list[EncodedPair] = []
 
     def add(self, text: Mapping[Side, pa.Array], ids: Mapping[Side, Ragged], longest: int) -> None:
-        """Adds the next pairs.
-
-        Args:
-            text: the encoded lines of each side.
-            ids: the ids of each line, without the frame.
-            longest: the largest number of ids of a line, frame included.
-        """
+        """Adds the next pairs."""
         for side, frame in self._frames.items():
             count_ids(self._ids[side], ids[side].values)
             np.add.at(self._ids[side], [*frame.before, *frame.after], len(ids[side]))

@@ -7,12 +7,10 @@ from typing import Any, TypeAlias
 
 Json: TypeAlias = "dict[str, Any]"
 
-UNITS = ("piece", "word", "char")
-"""Units of lengths: pieces without the frame, words as in :mod:`nmt_prep.cleaning.lengths`, code points."""
+UNITS = ("piece", "word", "char")  # Units of lengths: pieces without the frame, words as in `lengths`, code points
 
 
-_MOST_PAIRS = 6
-"""Maximum number of language pairs that a title names."""
+_MOST_PAIRS = 6  # Maximum number of language pairs that a title names
 
 
 def corpora(section: Json) -> Iterator[tuple[str, str, Any]]:
@@ -46,12 +44,6 @@ def about(warning: Json) -> str:
 
 
 def pieces_per(summary: Json, side: str, unit: str) -> float | None:
-    """Returns the mean number of pieces per word or character of a side, rounded to 3 digits; None without text.
-
-    Args:
-        summary: the content of ``summary.json``.
-        side: the side.
-        unit: ``word`` or ``char``.
-    """
+    """Returns the mean number of pieces per word or character of a side, rounded to 3 digits; None without text."""
     means = summary["lengths"][summary["pieces"][side]["split"]]["means"][side]
     return round(means["piece"] / means[unit], 3) if means[unit] else None

@@ -13,16 +13,12 @@ from dataclasses import dataclass
 
 from nmt_prep.reporting.markup import Content, Markup, el, figure, legend, short_number, table
 
-WIDTH, HEIGHT = 1000, 100
-"""Size of the inner drawing, in its own units."""
+WIDTH, HEIGHT = 1000, 100  # Size of the inner drawing, in its own units
 
 _TOP, _BOTTOM, _GUTTER = 16, 22, 34
 
-_LINE = 13
-"""Height of a label in pixels."""
-
-_CHARACTER = 0.026
-"""Width of a character of a label: 6.5 of the 250 pixels that the narrowest plot has."""
+_LINE = 13  # Height of a label in pixels
+_CHARACTER = 0.026  # Width of a character of a label: 6.5 of the 250 pixels that the narrowest plot has
 
 
 @dataclass(frozen=True)
@@ -46,15 +42,7 @@ class Series:
 def plot(
     drawing: Iterable[Markup], title: str, *, x: Sequence[Tick] = (), y: Sequence[Tick] = (), height: int = 130
 ) -> Markup:
-    """Returns a plot with axes.
-
-    Args:
-        drawing: elements in units of :data:`WIDTH` and :data:`HEIGHT`, from the top left.
-        title: what the plot shows, for screen readers.
-        x: labels below; strong ones are thresholds, with their label above.
-        y: labels at the left end of horizontal lines.
-        height: height of the drawing in pixels.
-    """
+    """Returns a plot with axes."""
     lines, counts = [], []
     for tick in _apart(y, lambda one, other: abs(one.place - other.place) * height < _LINE):
         at = _TOP + (1 - tick.place) * height
@@ -123,8 +111,6 @@ def bars(series: Sequence[Series], texts: Sequence[str], *, log: bool = False) -
     """Returns bars, later series in front of earlier ones, so a series of sums must come first.
 
     Args:
-        series: the bars of each kind.
-        texts: names of the bars' positions, for the titles that show on hovering.
         log: True for heights on a logarithmic scale.
     """
     count = len(texts)
@@ -168,15 +154,8 @@ def bar_figure(
     """Returns a figure of bars with its legend and the folded table of its numbers.
 
     Args:
-        title: heading of the figure.
-        how: one sentence on how to read it.
-        series: the bars of each kind.
-        texts: names of the bars' positions.
-        x: labels of the horizontal axis.
-        places: heading of the first column of the table, which has the names.
         log: True for heights on a logarithmic scale.
         corpus: the corpus of the numbers, for the filter of the script; None for several corpora.
-        data: a table in place of the table of values.
     """
     most = max((value for kind in series for value in kind.values), default=0)
     drawing = plot(bars(series, texts, log=log), title, x=x, y=count_ticks(most, log=log))
@@ -219,14 +198,7 @@ def curve(points: Sequence[tuple[float, float]], kind: str) -> Markup:
 def heat(
     cells: Iterable[tuple[int, int, float]], columns: int, rows: int, texts: Sequence[Sequence[str]]
 ) -> list[Markup]:
-    """Returns a heat map: cells from the bottom left, shaded by the logarithm of their values.
-
-    Args:
-        cells: column, row, value.
-        columns: number of columns.
-        rows: number of rows.
-        texts: names of the columns and of the rows, for the titles that show on hovering.
-    """
+    """Returns a heat map: cells from the bottom left, shaded by the logarithm of their values."""
     filled = [cell for cell in cells if cell[2] > 0]
     most = max((value for _, _, value in filled), default=0)
     width, tall = WIDTH / max(columns, 1), HEIGHT / max(rows, 1)

@@ -19,21 +19,13 @@ LEARNED_RULES = {"translation": "Misaligned pairs", "adequacy": "Incomplete pair
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table."""
 
-    Attributes:
-        title: title of the table.
-        head: headings of the columns.
-        rows: the cells of each row; numbers get separators of thousands.
-        left: columns of text, which are aligned to the left.
-        keys: number of first columns that identify a row.
-    """
-
-    title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str | int]]
-    left: Collection[int] = (0,)
-    keys: int = 1
+    title: str  # title of the table
+    head: Sequence[str]  # headings of the columns
+    rows: Sequence[Sequence[str | int]]  # the cells of each row; numbers get separators of thousands
+    left: Collection[int] = (0,)  # columns of text, which are aligned to the left
+    keys: int = 1  # number of first columns that identify a row
 
     def without_empty_columns(self) -> Table:
         """Returns the table without columns whose cells are all empty."""
@@ -322,11 +314,7 @@ TABLES: tuple[Callable[[Json], Table], ...] = (
 
 
 def render_text(summary: Json) -> str:
-    """Returns the report as text.
-
-    Args:
-        summary: the content of ``summary.json``.
-    """
+    """Returns the report as text."""
     blocks = [[f"{summary['name']}: {languages_in_words(summary)}", summary["signature"]]]
     blocks += [list(_warnings(summary)), *(list(_lines(made(summary))) for made in TABLES)]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"

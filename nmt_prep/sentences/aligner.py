@@ -47,16 +47,14 @@ from nmt_prep.sentences.search import (
 Texts: TypeAlias = "tuple[pa.Array, pa.Array]"
 """The sentences of both sides of a document: Arrow ``large_string`` arrays without nulls and not empty."""
 
-PASSES = 2
-"""Number of passes with a learned model."""
+PASSES = 2  # Number of passes with a learned model
 
 SETTINGS = Settings(jumps=False)
 
 _PRIOR_WORDS = 20
 """Maximum number of words of the prior model per sentence of the documents; a larger prior would outweigh them."""
 
-_LEAST_JUDGED = 200
-"""Minimum number of beads from which to judge whether documents translate each other."""
+_LEAST_JUDGED = 200  # Minimum number of beads from which to judge whether documents translate each other
 
 _LEAST_DISTANCE = 2.0
 
@@ -68,21 +66,13 @@ _Cells: TypeAlias = "tuple[Integers, ...]"
 
 @dataclass(frozen=True)
 class Level:
-    """The scores of beads, and of the same sources with the targets of other beads.
+    """The scores of beads, and of the same sources with the targets of other beads."""
 
-    Attributes:
-        score: sum of the scores of the beads.
-        beads: number of beads.
-        shuffled: sum of the scores with other targets.
-        others: number of the scores with other targets.
-        cut: number of sentences with more than :data:`MOST_WORDS` words.
-    """
-
-    score: float = 0.0
-    beads: int = 0
-    shuffled: float = 0.0
-    others: int = 0
-    cut: int = 0
+    score: float = 0.0  # sum of the scores of the beads
+    beads: int = 0  # number of beads
+    shuffled: float = 0.0  # sum of the scores with other targets
+    others: int = 0  # number of the scores with other targets
+    cut: int = 0  # number of sentences with more than `MOST_WORDS` words
 
     @classmethod
     def of(cls, scores: Scores, shuffled: Scores, cut: int) -> Level:
@@ -114,12 +104,7 @@ class Level:
         return self.beads >= _LEAST_JUDGED and self.distance < _LEAST_DISTANCE
 
     def fidelity(self, aligned: float, score: float) -> float:
-        """Returns how well a document is translated, about 1 for the mean of a corpus, and 0 for unrelated documents.
-
-        Args:
-            aligned: share of its sentences that have a counterpart.
-            score: mean score of its beads.
-        """
+        """Returns how well a document is translated, about 1 for the mean of a corpus, and 0 for unrelated documents."""
         distance = self.distance
         return aligned * (score - self.shuffled / max(self.others, 1)) / distance if distance > 0 else 1.0
 
@@ -130,13 +115,8 @@ def align_documents(
     """Aligns documents together; returns the beads of each document, and the level of all.
 
     Args:
-        documents: the documents.
         prior: a finished model of word alignment of other text; None to learn from the documents alone.
         threads: number of threads; it does not change the result.
-
-    Raises:
-        AlignmentModelError: the prior splits lines into words differently.
-        InvalidTextError: a sentence is not UTF-8.
     """
     aligner = Aligner(documents, Lexicon.begun(documents, prior, threads), threads)
     paths = before = aligner.first_paths()
@@ -150,24 +130,14 @@ def align_documents(
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The known words of documents.
+    """The known words of documents."""
 
-    Attributes:
-        model: a model of the documents: finished, or with counts of words only.
-        prior: the model that the lexicon began with; None without one.
-    """
-
-    model: Model
-    prior: Model | None = None
+    model: Model  # a model of the documents: finished, or with counts of words only
+    prior: Model | None = None  # the model that the lexicon began with; None without one
 
     @classmethod
     def begun(cls, documents: Sequence[Texts], prior: Model | None, threads: int = 1) -> Lexicon:
-        """Returns the lexicon before the first beads: equal words, and a prior of no more words than the documents.
-
-        Raises:
-            AlignmentModelError: the prior splits lines into words differently.
-            InvalidTextError: a sentence is not UTF-8.
-        """
+        """Returns the lexicon before the first beads: equal words, and a prior of no more words than the documents."""
         prior = None if prior is None else capped(prior, sum(len(source) for source, _ in documents))
         sides = [pa.concat_arrays([document[side] for document in documents]) for side in (0, 1)]
         longest = max(map(len, sides))
@@ -209,17 +179,11 @@ class Lexicon:
 
 @dataclass(frozen=True)
 class Aligner:
-    """Aligns documents with a lexicon.
+    """Aligns documents with a lexicon."""
 
-    Attributes:
-        texts: the documents.
-        lexicon: the known words.
-        threads: number of threads; it does not change the result.
-    """
-
-    texts: Sequence[Texts]
-    lexicon: Lexicon
-    threads: int = 1
+    texts: Sequence[Texts]  # the documents
+    lexicon: Lexicon  # the known words
+    threads: int = 1  # number of threads; it does not change the result
 
     @cached_property
     def documents(self) -> list[tuple[Sentences, Sentences]]:
@@ -251,8 +215,6 @@ class Aligner:
         """Returns the path of each document near its previous path.
 
         Args:
-            before: the previous paths.
-            priors: prior probabilities of the beads.
             learned: True if the model of the lexicon learned from these paths.
         """
         counts = self._bead_counts(before) if learned else [_nothing()] * len(before)
@@ -273,7 +235,6 @@ class Aligner:
         """Returns the score of each bead of all documents; see :meth:`nmt_prep.align.model.Model.score`.
 
         Args:
-            paths: the paths of the documents.
             before: the paths that the model learned from, whose beads do not count for themselves; None for other
                 paths.
         """

@@ -26,23 +26,17 @@ from nmt_prep.runtime import needed_extra
 from nmt_prep.sentences.search import Beads
 from nmt_prep.sides import SIDES
 
-Files: TypeAlias = Mapping[str, Path]
-"""The files that are read together: one for each side, or ``both``."""
+Files: TypeAlias = Mapping[str, Path]  # The files that are read together: one for each side, or `both`
 
-Named: TypeAlias = tuple[str, str]
-"""The name and the text of a document of one side."""
+Named: TypeAlias = tuple[str, str]  # The name and the text of a document of one side
 
-Raw: TypeAlias = tuple[str, str, str]
-"""The name and both texts of a document."""
+Raw: TypeAlias = tuple[str, str, str]  # The name and both texts of a document
 
 _WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "km", "my", "bo"})
 """Languages whose sentences are joined without a space."""
 
-MOST_TIMES = 10
-"""Sides whose sizes differ by this factor are not translations of each other."""
-
-PLAIN = TextPolicy(crlf="strip", mark="strip")
-"""UTF-8, with line ends of any system."""
+MOST_TIMES = 10  # Sides whose sizes differ by this factor are not translations of each other
+PLAIN = TextPolicy(crlf="strip", mark="strip")  # UTF-8, with line ends of any system
 
 _EXTRA = "documents"
 
@@ -56,14 +50,7 @@ def read_documents(name: str, files: Files, options: Documents, policies: Mappin
     """Yields the documents of some files.
 
     Args:
-        name: name of the document if the files hold one.
-        files: the files.
-        options: how the documents are stored.
         policies: how the bytes of each file become lines.
-
-    Raises:
-        CorpusError: a file cannot be read, is malformed, or a document has no counterpart.
-        InvalidTextError: a file is not text in the encoding.
     """
     if not options.has_rows and options.divider is None:
         source, target = (read_document(files[side], options.format, policies[side]) for side in SIDES)
@@ -111,12 +98,7 @@ def _one_side(path: Path, options: Documents, policy: TextPolicy) -> Iterator[Na
 
 
 def read_document(path: Path, kind: DocumentFormat, policy: TextPolicy) -> str:
-    """Returns the text of a file, without a byte order mark and carriage returns before newlines.
-
-    Raises:
-        CorpusError: the file cannot be read, or is an HTML page although ``kind`` says otherwise.
-        InvalidTextError: the file is not text in the encoding of the policy.
-    """
+    """Returns the text of a file, without a byte order mark and carriage returns before newlines."""
     text = read_text(path, policy, Counter())
     if kind != "html" and is_html(path, text):
         advice = "set documents.format to html in the config, or give --format html"
@@ -178,9 +160,6 @@ def pairs_of_list(path: Path) -> list[tuple[Path, Path]]:
     """Returns the pairs of paths in a table of two columns; relative paths are relative to its directory.
 
     The source path names the document, so it must be unique.
-
-    Raises:
-        CorpusError: a line does not have two columns, a source is named twice, or the table cannot be read.
     """
     pairs: dict[str, str] = {}
     for number, line in enumerate(_lines(path, PLAIN), 1):
@@ -198,12 +177,7 @@ def pairs_of_list(path: Path) -> list[tuple[Path, Path]]:
 
 
 def files_of_directories(source: Path, target: Path) -> dict[str, tuple[Path, Path]]:
-    """Returns the files of two directories that have the same names, by name, sorted.
-
-    Raises:
-        CorpusError: there are none, a file has no counterpart, or a directory cannot be read.
-        InvalidTextError: the name of a file is not UTF-8.
-    """
+    """Returns the files of two directories that have the same names, by name, sorted."""
     try:
         names = [
             {path.name for path in directory.iterdir() if path.is_file() and not path.name.startswith(".")}
@@ -227,16 +201,7 @@ def files_of_directories(source: Path, target: Path) -> dict[str, tuple[Path, Pa
 
 
 def sentences_of(text: str, split: Splitting, language: str) -> pa.Array:
-    """Returns the sentences of a text, without blank ones: a ``large_string`` array.
-
-    Args:
-        text: the text.
-        split: whether a line is a sentence, a line is running text, or running text ends at blank lines.
-        language: language tag of the text, which selects the rules.
-
-    Raises:
-        MissingPackageError: running text is to be divided, and the extra ``documents`` is not installed.
-    """
+    """Returns the sentences of a text, without blank ones: a ``large_string`` array."""
     if split == "lines":
         lines = pc.split_pattern(pa.array([text], pa.large_string()), "\n").values
         return lines.filter(pa.array(~blank_lines(lines)))

@@ -73,16 +73,7 @@ def bead_lines(beads: Beads) -> list[str]:
 
 
 def read_gold(path: Path, sizes: tuple[int, int]) -> list[Listed]:
-    """Reads gold beads in vecalign's format.
-
-    Args:
-        path: the file.
-        sizes: numbers of sentences of both sides.
-
-    Raises:
-        CorpusError: the file cannot be read, a line is not a bead, or a sentence does not exist.
-        InvalidTextError: the file is not UTF-8.
-    """
+    """Reads gold beads in vecalign's format."""
     gold = []
     for at, line in enumerate(read_document(path, "text", PLAIN).split("\n"), 1):
         if not line.strip():
@@ -133,21 +124,13 @@ Format: TypeAlias = Literal["tsv", "beads"]
 
 @dataclass(frozen=True)
 class AlignedDocument:
-    """A document and its beads.
+    """A document and its beads."""
 
-    Attributes:
-        name: stem for the name of the file of results.
-        sides: the sentences of both sides, as ``large_string`` arrays.
-        languages: the languages of both sides.
-        beads: the beads.
-        gold: the gold beads; None unless asked for.
-    """
-
-    name: str
-    sides: tuple[pa.Array, pa.Array]
-    languages: Languages
+    name: str  # stem for the name of the file of results
+    sides: tuple[pa.Array, pa.Array]  # the sentences of both sides, as `large_string` arrays
+    languages: Languages  # the languages of both sides
     beads: Beads
-    gold: Sequence[Listed] | None
+    gold: Sequence[Listed] | None  # the gold beads; None unless asked for
 
     def lines(self, form: Format) -> Iterator[str]:
         """Yields the lines of the result."""
@@ -177,23 +160,10 @@ def align_files(
     """Aligns two files, or the files of two directories that have the same names; also returns their common level.
 
     Args:
-        source: a file, or a directory of files.
-        target: the same for the other side.
-        languages: the languages of both sides.
-        form: whether the files are text or HTML.
-        encodings: the encodings of both sides.
         split: how the text is divided into sentences; None if each line is one, also an empty one.
         model: a model of word alignment of other text; None to learn from the documents alone.
         gold: gold beads of the first document; None if there is none.
         threads: number of threads; it does not change the result.
-
-    Raises:
-        CorpusError: a file cannot be read or is empty, has no counterpart, or the sides cannot be translations; or the
-            gold beads cannot be read, or are those of another document.
-        InvalidTextError: a file is not text in its encoding.
-        AlignmentModelError: the model cannot be read, or is of other languages.
-        MissingPackageError: HTML or running text needs the extra ``documents``, which is not installed.
-        OSError: a directory cannot be read.
     """
     pairs = _files(source, target) if source.is_dir() else [(source, target)]
     documents = [_document(*pair, languages, form, encodings, split) for pair in pairs]
@@ -212,11 +182,7 @@ def align_files(
 
 
 def write_document(document: AlignedDocument, form: Format, directory: Path) -> None:
-    """Writes the result of a document to a file with the stem of its source.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Writes the result of a document to a file with the stem of its source."""
     directory.mkdir(parents=True, exist_ok=True)
     with output_file(directory / f"{document.name}.{form}") as file:
         for line in document.lines(form):
@@ -233,11 +199,7 @@ def compared(document: AlignedDocument) -> str:
 
 
 def _files(source: Path, target: Path) -> list[tuple[Path, Path]]:
-    """Returns the files of two directories that have the same names.
-
-    Raises:
-        CorpusError: there are none, a file has no counterpart, or two results would have one name.
-    """
+    """Returns the files of two directories that have the same names."""
     files = files_of_directories(source, target)
     stems: dict[str, str] = {}
     for name in files:

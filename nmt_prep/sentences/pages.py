@@ -13,8 +13,7 @@ from io import StringIO
 from nmt_prep.errors import CorpusError
 from nmt_prep.runtime import needed_extra
 
-_DEEPEST = 10_000
-"""Maximum number of open elements of a page."""
+_DEEPEST = 10_000  # Maximum number of open elements of a page
 
 _MOST_STEPS = 500_000_000
 """Maximum product of open elements and end tags: the parser may look through all open elements at each end tag."""
@@ -95,12 +94,7 @@ class _Lines:
 
 
 def lines_of_html(text: str) -> str:
-    """Returns the displayed text of an HTML page: a line for each block, with an empty line after it.
-
-    Raises:
-        CorpusError: elements are nested too deeply.
-        MissingPackageError: the extra ``documents`` is not installed.
-    """
+    """Returns the displayed text of an HTML page: a line for each block, with an empty line after it."""
     etree = needed_extra("lxml.etree", "documents", "text of HTML")
     lines = _Lines(min(_DEEPEST, _MOST_STEPS // max(text.count("</"), 1)))
     parser = etree.HTMLParser(target=lines, encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)

@@ -29,11 +29,8 @@ _LEAST_VARIANCE = 0.3
 _FIRST_VARIANCE = 6.8
 """Initial variance of the length of a translation, per character of the source (Gale and Church, 1993)."""
 
-_MEDIAN_SQUARE = 0.549
-"""Median of the square of a variable with Student's distribution of 4 degrees of freedom."""
-
-_LEAST_CALIBRATED = 20
-"""Minimum number of beads of one sentence a side from which the variance is calibrated."""
+_MEDIAN_SQUARE = 0.549  # Median of the square of a variable with Student's distribution of 4 degrees of freedom
+_LEAST_CALIBRATED = 20  # Minimum number of beads of one sentence a side from which the variance is calibrated
 
 _FEW_BEADS = 100
 _SHORTEST = 5.0
@@ -41,19 +38,12 @@ _SHORTEST = 5.0
 
 @dataclass(frozen=True)
 class Sentences:
-    """The sentences of one side of a document.
+    """The sentences of one side of a document."""
 
-    Attributes:
-        words: numbers of all words: int32.
-        offsets: sentence i has ``words[offsets[i]:offsets[i + 1]]``: int64, shape ``[sentences + 1]``.
-        lengths: characters of each sentence without spaces, at least 1: float64, shape ``[sentences]``.
-        cut: number of sentences that have more words than these.
-    """
-
-    words: npt.NDArray[np.int32]
-    offsets: Integers
-    lengths: Lengths
-    cut: int = 0
+    words: npt.NDArray[np.int32]  # numbers of all words: int32
+    offsets: Integers  # sentence i has `words[offsets[i]:offsets[i + 1]]`: int64, shape `[sentences + 1]`
+    lengths: Lengths  # characters of each sentence without spaces, at least 1: float64, shape `[sentences]`
+    cut: int = 0  # number of sentences that have more words than these
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -74,8 +64,7 @@ class Sentences:
         return Sentences(self.words, offsets, np.add.reduceat(self.lengths, starts))
 
 
-Document: TypeAlias = "tuple[Sentences, Sentences]"
-"""Both sides of a document."""
+Document: TypeAlias = "tuple[Sentences, Sentences]"  # Both sides of a document
 
 
 def lengths_of(lines: pa.Array) -> Lengths:
@@ -93,7 +82,6 @@ def calibrated(
     ``core/sentences/lengths.h`` has the model.
 
     Args:
-        document: the document.
         beads: an earlier path, whose beads of one sentence a side give ratio and variance; None if there is none.
     """
     source, target = (side.lengths for side in document)
@@ -118,30 +106,24 @@ def _gamma(lengths: Lengths) -> tuple[float, float]:
 KINDS = ((1, 1), *((1, n) for n in range(2, 6)), *((n, 1) for n in range(2, 6)), (2, 2), (2, 3), (3, 2), (3, 3))
 """Numbers of sentences of beads with both sides."""
 
-DELETION = -7.0
-"""Lowest log probability of a sentence without counterpart after a sentence with one."""
+DELETION = -7.0  # Lowest log probability of a sentence without counterpart after a sentence with one
 
 _MOST_DELETION = -4.0
 _DELETION_BELOW_SHARE = -0.5
 _PRIOR_BEADS = 1000
 """Pseudo-count of beads added to the beads of a path; one of these beads precedes a sentence without counterpart."""
 
-_PRIOR_PAIRED = 100
-"""Pseudo-count of beads of the expected kinds added to the beads of a path."""
+_PRIOR_PAIRED = 100  # Pseudo-count of beads of the expected kinds added to the beads of a path
 
 _LEAST_SEVERAL, _MOST_SEVERAL = -3.0, 1.0
 
-EXTENSION = -1.5
-"""Log probability of a sentence without counterpart that follows another such sentence."""
+EXTENSION = -1.5  # Log probability of a sentence without counterpart that follows another such sentence
 
 _COARSE_KINDS = ((1, 1), (1, 2), (2, 1), (2, 2))
 _COARSE_DELETION = -3.0
 
-_PSEUDO_COUNT = 2.0
-"""Pseudo-count of links of each word with all words of the other side, spread by their shares."""
-
-_MIXED = 0.2
-"""Minimum probability of a word, divided by its share in the text."""
+_PSEUDO_COUNT = 2.0  # Pseudo-count of links of each word with all words of the other side, spread by their shares
+_MIXED = 0.2  # Minimum probability of a word, divided by its share in the text
 
 _WINDOW = 50
 """Number of sentences before and after a sentence that also predict its words; they weigh less than words of the
@@ -150,27 +132,17 @@ bead."""
 _BACKGROUND = 3000.0
 """Number of words of all documents that are added to the window's words to estimate the share of a word."""
 
-_WORD_WEIGHT = 0.25
-"""Weight of the log probabilities of words: words of a sentence are not independent of each other."""
-
-_FREE = -5.0
-"""Minimum score of the words of a bead: the score of a free translation, whose words carry no information."""
-
-WIDTH = 40
-"""Sentences on each side of the previous path that a path may pass. It exceeds most gaps."""
+_WORD_WEIGHT = 0.25  # Weight of the log probabilities of words: words of a sentence are not independent of each other
+_FREE = -5.0  # Minimum score of the words of a bead: the score of a free translation, whose words carry no information
+WIDTH = 40  # Sentences on each side of the previous path that a path may pass. It exceeds most gaps.
 
 _WIDEST = 1000
 _REACH = 10
 """Distance, in widths of the band, from a point where a path touches the edge, within which the band is widened."""
 
-_MOST_CELLS = 250_000_000
-"""Maximum number of cells of a widened band: the search takes a byte for each."""
-
-_FULL_CELLS = 3_000_000
-"""Maximum number of cells that the first pass searches as a whole."""
-
-FIRST_WORD_WIDTH = 80
-"""The same for the first pass with words: lengths alone may misplace a long passage."""
+_MOST_CELLS = 250_000_000  # Maximum number of cells of a widened band: the search takes a byte for each
+_FULL_CELLS = 3_000_000  # Maximum number of cells that the first pass searches as a whole
+FIRST_WORD_WIDTH = 80  # The same for the first pass with words: lengths alone may misplace a long passage
 
 _COARSER = 4
 
@@ -179,17 +151,11 @@ _Kinds: TypeAlias = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class KnownWords:
-    """Links and shares of the words of a document.
+    """Links and shares of the words of a document."""
 
-    Attributes:
-        source: links of source words, and the shares of target words.
-        target: links of target words, and the shares of source words.
-        bead_counts: the counts that each bead of the earlier path added to the model.
-    """
-
-    source: WordLinks
-    target: WordLinks
-    bead_counts: BeadCounts
+    source: WordLinks  # links of source words, and the shares of target words
+    target: WordLinks  # links of target words, and the shares of source words
+    bead_counts: BeadCounts  # the counts that each bead of the earlier path added to the model
 
 
 def _priors(kinds: _Kinds) -> npt.NDArray[np.float64]:
@@ -199,34 +165,22 @@ def _priors(kinds: _Kinds) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Priors:
-    """Prior probabilities of kinds of beads.
+    """Prior probabilities of kinds of beads."""
 
-    Attributes:
-        deletion: log probability of a sentence without counterpart.
-        several: number added to the log probability of each kind of bead with more than a sentence a side.
-    """
-
-    deletion: float = DELETION
-    several: float = 0.0
+    deletion: float = DELETION  # log probability of a sentence without counterpart
+    several: float = 0.0  # number added to the log probability of each kind of bead with more than a sentence a side
 
 
-USUAL = Priors()
-"""The priors before any path is known."""
+USUAL = Priors()  # The priors before any path is known
 
 
 @dataclass(frozen=True)
 class BeadTotals:
-    """Numbers of the beads of some paths.
+    """Numbers of the beads of some paths."""
 
-    Attributes:
-        gaps: number of runs of sentences without counterpart.
-        paired: number of beads with both sides.
-        single: number of beads of a sentence a side.
-    """
-
-    gaps: int
-    paired: int
-    single: int
+    gaps: int  # number of runs of sentences without counterpart
+    paired: int  # number of beads with both sides
+    single: int  # number of beads of a sentence a side
 
     @classmethod
     def of(cls, paths: Iterable[Beads]) -> BeadTotals:
@@ -274,11 +228,7 @@ def path_near(
     """Returns the best path near another one; widens the band around the points where the path touches its edge.
 
     Args:
-        document: the document.
-        before: the other path.
         known: links and shares of the words; None to compare lengths alone.
-        priors: priors of the beads.
-        width: initial width of the band, in sentences on each side of the other path.
     """
     widths = np.full(len(document[0]) + 1, width)
     while True:

@@ -10,8 +10,7 @@ from nmt_prep.config.section import is_hub_id
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.hub import hub_address
 
-CLOUD_SCHEMES = {"s3", "gs"}
-"""Schemes that fsspec opens."""
+CLOUD_SCHEMES = {"s3", "gs"}  # Schemes that fsspec opens
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SECRET = re.compile(r"token|key|secret|sig|pass|pwd|auth|cred|session", re.IGNORECASE)
@@ -22,9 +21,6 @@ def scheme_of(address: str) -> str:
     """Returns the scheme of a URL in lower case, ``opus`` for an OPUS id, ``file`` for a path.
 
     ``hf`` is the scheme of files and of whole repositories (see :mod:`nmt_prep.sources.hub`), but not of ``hf:`` ids.
-
-    Raises:
-        ConfigError: the scheme is not supported, or the address is not a URL.
     """
     match = _SCHEME.match(address)
     if is_hub_id(address):
@@ -48,11 +44,7 @@ def scheme_of(address: str) -> str:
 
 
 def local_path(address: str, base_dir: Path) -> Path | None:
-    """Returns the path of a path or ``file:`` URL; None for other addresses, and for ``hf:`` ids.
-
-    Raises:
-        ConfigError: the scheme is not supported, or a ``file:`` URL names another machine.
-    """
+    """Returns the path of a path or ``file:`` URL; None for other addresses, and for ``hf:`` ids."""
     if is_hub_id(address) or scheme_of(address) != "file":
         return None
     if not address.lower().startswith("file:"):

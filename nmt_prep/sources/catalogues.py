@@ -38,8 +38,7 @@ from nmt_prep.sources.web import Client
 _T = TypeVar("_T")
 
 SERVICE = "https://opus.nlpl.eu/opusapi/"
-SERVICE_VARIABLE = "NMT_PREP_OPUS_API"
-"""Environment variable with the URL of another service, such as a local copy."""
+SERVICE_VARIABLE = "NMT_PREP_OPUS_API"  # Environment variable with the URL of another service, such as a local copy
 
 _MOST_BYTES = 10_000_000
 _OPUS_ID = re.compile(
@@ -59,11 +58,7 @@ _SACREBLEU_FORMATS = {
 
 
 def ordered(pair: tuple[str, str], languages: Languages, address: str) -> tuple[str, str]:
-    """Returns the pair with the config's source first; ``zh_CN`` matches ``zh`` if there is no exact match.
-
-    Raises:
-        ConfigError: the languages differ.
-    """
+    """Returns the pair with the config's source first; ``zh_CN`` matches ``zh`` if there is no exact match."""
     wanted = languages.source, languages.target
     for spelling in (_tag, _language):
         first, second = spelling(pair[0]), spelling(pair[1])
@@ -96,11 +91,7 @@ class OpusId:
 
 
 def parse_id(address: str) -> OpusId:
-    """Parses an id.
-
-    Raises:
-        ConfigError: the id is malformed.
-    """
+    """Parses an id."""
     match = _OPUS_ID.fullmatch(address)
     if match is None:
         raise ConfigError(
@@ -116,12 +107,7 @@ class NotInOpusError(DownloadError):
 
 
 def resolve(address: str, client: Client) -> str:
-    """Returns the URL of the zip that an id names.
-
-    Raises:
-        NotInOpusError: OPUS has no such corpus.
-        DownloadError: OPUS does not answer as it should.
-    """
+    """Returns the URL of the zip that an id names."""
     named = parse_id(address)
     source, target = named.languages
     query = {"corpus": named.corpus, "source": source, "target": target, "preprocessing": "moses"}
@@ -172,11 +158,7 @@ def _checked_url(url: str, service: str, address: str) -> str:
 
 
 def describe_mtdata(address: str, languages: Languages) -> dict[str, Any]:
-    """Returns the config keys of a corpus in mtdata's index, as JSON values.
-
-    Raises:
-        ConfigError: mtdata is not installed, has no such corpus, or the corpus is not supported.
-    """
+    """Returns the config keys of a corpus in mtdata's index, as JSON values."""
     try:
         version = metadata.version("mtdata")
     except metadata.PackageNotFoundError:
@@ -269,21 +251,13 @@ def _quiet_mtdata() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class MtdataRecipe:
-    """A recipe: a list of corpora for a language pair, as ``mtdata list-recipe`` shows it.
-
-    Attributes:
-        name: its name.
-        languages: its two languages, as mtdata writes them, such as ``eng``.
-        url: a page about it; may be empty.
-        splits: ids of mtdata by split, without empty splits.
-        monolingual: number of its monolingual corpora, which a config cannot name by id.
-    """
+    """A recipe: a list of corpora for a language pair, as ``mtdata list-recipe`` shows it."""
 
     name: str
-    languages: tuple[str, str]
-    url: str
-    splits: Mapping[str, tuple[str, ...]]
-    monolingual: int
+    languages: tuple[str, str]  # its two languages, as mtdata writes them, such as `eng`
+    url: str  # a page about it; may be empty
+    splits: Mapping[str, tuple[str, ...]]  # ids of mtdata by split, without empty splits
+    monolingual: int  # number of its monolingual corpora, which a config cannot name by id
 
 
 def mtdata_recipe(name: str) -> MtdataRecipe:
@@ -291,9 +265,6 @@ def mtdata_recipe(name: str) -> MtdataRecipe:
 
     Recipes come from the library, from ``mtdata.recipes*.yml`` in the working directory, and from mtdata's cache
     directory.
-
-    Raises:
-        ConfigError: mtdata is not installed, has no such recipe, or cannot read its recipes.
     """
     with _quiet_mtdata():
         try:
@@ -323,16 +294,7 @@ def mtdata_recipe(name: str) -> MtdataRecipe:
 
 
 def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
-    """Returns the ids of single pairs that an id stands for.
-
-    Args:
-        address: ``sacrebleu:<test set>/<pair>`` for one pair, or ``sacrebleu:<test set>`` for all pairs of a set whose
-            languages are the given ones, in any order.
-        languages: of the config; ``mul`` is any language.
-
-    Raises:
-        ConfigError: sacrebleu is not installed, or has no such set or pair.
-    """
+    """Returns the ids of single pairs that an id stands for."""
     sets = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS
     whole = address.removeprefix("sacrebleu:")
     name, _, pair = whole.rpartition("/")
@@ -358,11 +320,7 @@ def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
 
 
 def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
-    """Returns the config keys of a test set of sacrebleu.
-
-    Raises:
-        ConfigError: sacrebleu is not installed, has no such set or pair, or the set is in several archives.
-    """
+    """Returns the config keys of a test set of sacrebleu."""
     pairs = sacrebleu_pairs(address, languages)
     if pairs != (address,):
         raise ConfigError(f"{address} is a whole test set; name a pair of it: {', '.join(pairs)}")

@@ -70,9 +70,6 @@ class Store:
         """Removes all notes, so that every file is made again; the files stay until then.
 
         Other files in the directory of notes stay too, since they may be the user's.
-
-        Raises:
-            OutputError: the notes cannot be removed.
         """
         notes = self.directory / _NOTES
         with writing(notes):
@@ -101,11 +98,7 @@ class DownloadCache:
         self._directory = directory or cache_directory() / "downloads"
 
     def take(self, sha256: str, into: Path) -> bool:
-        """Copies a file to ``into`` if the cache has it; a damaged file is removed from the cache.
-
-        Raises:
-            OutputError: ``into`` cannot be written.
-        """
+        """Copies a file to ``into`` if the cache has it; a damaged file is removed from the cache."""
         kept = self._path(sha256)
         try:
             with atomic_write(into) as beside:
@@ -153,20 +146,15 @@ class Needed:
 
     A repository of the Hugging Face Hub stands for some of its files; the needed file is then the list of all its
     files.
-
-    Attributes:
-        key: ``<split>/<corpus>/<both|source|target|document|scores.name>``, or the key of a vocabulary,
-            ``vocab.from``. A file of a repository adds its number, such as ``/00000``.
-        mirrors: URLs and paths of the file, of which the first gives its name.
-        sha256: expected SHA-256 from the config, or from the list of a repository; None without one.
-        manual: instructions for fetching the file by hand; None if it can be downloaded.
-        advice: what to do if the file has another digest than ``sha256``.
     """
 
+    # `<split>/<corpus>/<both|source|target|document|scores.name>`, or the key of a vocabulary, `vocab.from`. A file of
+    # a repository adds its number, such as `/00000`.
     key: str
-    mirrors: tuple[str, ...]
-    sha256: str | None
-    manual: str | None = None
+    mirrors: tuple[str, ...]  # URLs and paths of the file, of which the first gives its name
+    sha256: str | None  # expected SHA-256 from the config, or from the list of a repository; None without one
+    manual: str | None = None  # instructions for fetching the file by hand; None if it can be downloaded
+    # what to do if the file has another digest than `sha256`
     advice: str = "correct sha256 in the config, or use another mirror"
 
     def local(self, base_dir: Path) -> Path | None:
@@ -196,27 +184,15 @@ class Needed:
 
 @dataclass(frozen=True)
 class Downloads:
-    """Gets files from the store, the cache or their mirrors. Safe to use from threads for different files.
+    """Gets files from the store, the cache or their mirrors. Safe to use from threads for different files."""
 
-    Attributes:
-        store: the run's own files.
-        fetcher: fetches files that are not available locally.
-        cache: cache that all runs share; None to use none.
-        lock: records of files at their first fetch.
-    """
-
-    store: Store
-    fetcher: Fetcher
-    cache: DownloadCache | None
-    lock: LockFile
+    store: Store  # the run's own files
+    fetcher: Fetcher  # fetches files that are not available locally
+    cache: DownloadCache | None  # cache that all runs share; None to use none
+    lock: LockFile  # records of files at their first fetch
 
     def get(self, file: Needed) -> Stored:
-        """Puts a file into the store unless it is there; returns its path, digest and size.
-
-        Raises:
-            DownloadError: the file cannot be fetched, or differs from what the config or the lock file expects.
-            OutputError: the file cannot be stored.
-        """
+        """Puts a file into the store unless it is there; returns its path, digest and size."""
         key, address = ["url", file.mirrors[0]], shown(file.mirrors[0])
         expected = self._expected(file)
         stored = self._at_hand(key, file, expected)
@@ -286,10 +262,5 @@ class Downloads:
 
 
 def download_all(downloads: Downloads, wanted: Sequence[Needed], parallel: int) -> dict[Needed, Stored]:
-    """Gets files, up to ``parallel`` at once. A failure or Ctrl-C stops all of them; partial files are kept.
-
-    Raises:
-        DownloadError: a file cannot be fetched.
-        OutputError: a file cannot be stored.
-    """
+    """Gets files, up to ``parallel`` at once. A failure or Ctrl-C stops all of them; partial files are kept."""
     return dict(zip(wanted, at_once(downloads.get, wanted, parallel, downloads.fetcher.stop), strict=True))

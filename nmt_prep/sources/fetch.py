@@ -25,41 +25,28 @@ from nmt_prep.sources.transfers import Answer, Clock, Pace, RestartError, Stop, 
 from nmt_prep.sources.web import Client, first_words, looks_like_html
 
 _CHUNK = 1 << 20
-_PROGRESS = 1 << 20
-"""Bytes of progress after which the count of retries restarts."""
+_PROGRESS = 1 << 20  # Bytes of progress after which the count of retries restarts
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A fetched file.
+    """A fetched file."""
 
-    Attributes:
-        path: its path; the caller owns the file.
-        sha256: SHA-256 of its bytes.
-        size: size in bytes.
-        url: the final address, after redirects, without secrets.
-        etag: the strong ETag of the response; None if there is none.
-        time: when the download ended, in UTC, such as 2026-01-31T23:59:59Z.
-    """
-
-    path: Path
-    sha256: str
-    size: int
-    url: str
-    etag: str | None
-    time: str
+    path: Path  # its path; the caller owns the file
+    sha256: str  # SHA-256 of its bytes
+    size: int  # size in bytes
+    url: str  # the final address, after redirects, without secrets
+    etag: str | None  # the strong ETag of the response; None if there is none
+    time: str  # when the download ended, in UTC, such as 2026-01-31T23:59:59Z
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The expected SHA-256, if known, and the advice for a mismatch.
-
-    Attributes:
-        commit: for a repository of the Hugging Face Hub, the commit that it stood for at the first fetch.
-    """
+    """The expected SHA-256, if known, and the advice for a mismatch."""
 
     sha256: str
     advice: str
+    # for a repository of the Hugging Face Hub, the commit that it stood for at the first fetch
     commit: str | None = None
 
 
@@ -100,18 +87,7 @@ class Fetcher:
         self._stop.now()
 
     def fetch(self, mirrors: Sequence[str], expected: Expected | None = None) -> Fetched:
-        """Fetches a file from the first mirror that works.
-
-        Args:
-            mirrors: addresses of the same file.
-            expected: the expected digest.
-
-        Raises:
-            DownloadError: all mirrors failed; the message has the error of each.
-            ConfigError: an address needs an extra that is not installed.
-            FetchStoppedError: :meth:`stop` was called.
-            OutputError: the directory cannot be written.
-        """
+        """Fetches a file from the first mirror that works."""
         faults = []
         for number, address in enumerate(mirrors):
             partial = Partial(self._directory, digest_of([mirrors[0], number, address])[:32], shown(address))
@@ -233,11 +209,7 @@ class Fetcher:
 
 @contextmanager
 def open_local(path: Path) -> Iterator[io.BufferedReader]:
-    """Opens a local file that the config names.
-
-    Raises:
-        DownloadError: the file cannot be read.
-    """
+    """Opens a local file that the config names."""
     try:
         check_regular(path)
         with path.open("rb") as file:

@@ -18,12 +18,10 @@ from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.transfers import TransientError
 
-EXTRA = "huggingface"
-"""The extra that installs huggingface_hub."""
+EXTRA = "huggingface"  # The extra that installs huggingface_hub
 
 ENDPOINT = "https://huggingface.co"
-ENDPOINT_VARIABLE = "HF_ENDPOINT"
-"""Environment variable with the URL of another hub."""
+ENDPOINT_VARIABLE = "HF_ENDPOINT"  # Environment variable with the URL of another hub
 
 Kind: TypeAlias = Literal["datasets", "models"]
 
@@ -38,19 +36,12 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True)
 class HubAddress:
-    """A repository of the hub, or a file in it.
+    """A repository of the hub, or a file in it."""
 
-    Attributes:
-        kind: kind of the repository.
-        repository: ``owner/name``.
-        revision: a branch, a tag or a commit; None for the main branch.
-        path: path of a file; empty for the repository itself.
-    """
-
-    kind: Kind
-    repository: str
-    revision: str | None = None
-    path: str = ""
+    kind: Kind  # kind of the repository
+    repository: str  # `owner/name`
+    revision: str | None = None  # a branch, a tag or a commit; None for the main branch
+    path: str = ""  # path of a file; empty for the repository itself
 
     def __str__(self) -> str:
         revision = "" if self.revision is None else f"@{_quoted_revision(self.revision)}"
@@ -81,11 +72,7 @@ class HubAddress:
 
 
 def hub_address(address: str) -> HubAddress | None:
-    """Parses an ``hf://`` address; returns None for any other address.
-
-    Raises:
-        ConfigError: the address is malformed.
-    """
+    """Parses an ``hf://`` address; returns None for any other address."""
     if not address.startswith("hf://"):
         return None
     match = _ADDRESS.fullmatch(address)
@@ -106,11 +93,7 @@ def is_repository(address: str) -> bool:
 
 
 def repository_address(hub_id: str, kind: Kind) -> tuple[HubAddress, str | None]:
-    """Returns the repository that an id such as ``hf:owner/name/config@revision`` names, and the config.
-
-    Raises:
-        ConfigError: the id is malformed.
-    """
+    """Returns the repository that an id such as ``hf:owner/name/config@revision`` names, and the config."""
     match = _ID.fullmatch(hub_id)
     if match is None or (kind == "models" and match["config"] is not None):
         parts, example = (
@@ -139,31 +122,18 @@ def endpoint() -> str:
 
 
 def token() -> str | None:
-    """Returns the user's token, as huggingface_hub finds it; None without one.
-
-    Raises:
-        ConfigError: huggingface_hub is not installed.
-    """
+    """Returns the user's token, as huggingface_hub finds it; None without one."""
     return needed_extra("huggingface_hub", EXTRA, "the Hugging Face Hub").get_token()  # type: ignore[no-any-return]
 
 
 def hub_api(address: str) -> Any:
-    """Returns a client of the hub.
-
-    Raises:
-        ConfigError: huggingface_hub is not installed, which ``address`` needs.
-    """
+    """Returns a client of the hub."""
     library = needed_extra("huggingface_hub", EXTRA, address)
     return library.HfApi(endpoint=endpoint(), token=library.get_token(), library_name="nmt_prep")
 
 
 def storage_url(hub: HubAddress, seconds: float) -> tuple[str, str | None]:
-    """Asks the hub where a file is; returns the URL, and the token if the URL is on the hub itself.
-
-    Raises:
-        ConfigError: huggingface_hub is not installed.
-        DownloadError: there is no such file, or access is refused; a TransientError if a retry may help.
-    """
+    """Asks the hub where a file is; returns the URL, and the token if the URL is on the hub itself."""
     with hub_errors(hub):
         api = hub_api(str(hub))
         url: str = api.get_hf_file_metadata(url=hub.file_url(), timeout=seconds).location
@@ -172,12 +142,7 @@ def storage_url(hub: HubAddress, seconds: float) -> tuple[str, str | None]:
 
 @contextmanager
 def hub_errors(hub: HubAddress, kind: type[NmtPrepError] = DownloadError) -> Iterator[None]:
-    """Converts the errors of huggingface_hub, whose messages have many lines, to errors with advice.
-
-    Raises:
-        NmtPrepError: an error of the given type; the request was refused.
-        TransientError: a retry may help.
-    """
+    """Converts the errors of huggingface_hub, whose messages have many lines, to errors with advice."""
     try:
         yield
     except NmtPrepError:

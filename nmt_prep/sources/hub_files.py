@@ -25,11 +25,8 @@ from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.hub import EXTRA, HubAddress, hub_api, hub_errors, is_commit
 from nmt_prep.sources.transfers import TransientError
 
-CONVERTED = "refs/convert/parquet"
-"""The branch with the hub's own conversion to Parquet."""
-
-_SECONDS = 60.0
-"""Time limit for the hub to answer."""
+CONVERTED = "refs/convert/parquet"  # The branch with the hub's own conversion to Parquet
+_SECONDS = 60.0  # Time limit for the hub to answer
 
 
 @dataclass(frozen=True)
@@ -43,38 +40,24 @@ class HubFile:
 
 @dataclass(frozen=True)
 class HubConfig:
-    """A config of a data set, as its card states it.
-
-    Attributes:
-        name: its name.
-        default: True if the card marks it as the default one.
-        files: patterns of the paths of its files by split; None if the card does not state them.
-        folder: the directory that the patterns are relative to; empty for the repository.
-    """
+    """A config of a data set, as its card states it."""
 
     name: str
-    default: bool
+    default: bool  # True if the card marks it as the default one
+    # patterns of the paths of its files by split; None if the card does not state them
     files: dict[str, tuple[str, ...]] | None
-    folder: str
+    folder: str  # the directory that the patterns are relative to; empty for the repository
 
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of a repository at a commit.
+    """The files of a repository at a commit."""
 
-    Attributes:
-        repository: ``hf://`` address of the repository, without a revision.
-        commit: the commit.
-        licence: licence of a data set, as its card states it; None if it states none.
-        configs: configs of a data set, as its card states them.
-        files: all files, sorted by path.
-    """
-
-    repository: str
+    repository: str  # `hf://` address of the repository, without a revision
     commit: str
-    licence: str | None
-    configs: tuple[HubConfig, ...]
-    files: tuple[HubFile, ...]
+    licence: str | None  # licence of a data set, as its card states it; None if it states none
+    configs: tuple[HubConfig, ...]  # configs of a data set, as its card states them
+    files: tuple[HubFile, ...]  # all files, sorted by path
 
     def as_bytes(self) -> bytes:
         """Returns the content of its file."""
@@ -82,11 +65,7 @@ class Listing:
 
 
 def read_listing(path: Path) -> Listing:
-    """Reads a list that was downloaded.
-
-    Raises:
-        DownloadError: the file is damaged.
-    """
+    """Reads a list that was downloaded."""
     try:
         return parse_json_as(Listing, parse_json(path.read_bytes()))
     except (OSError, ValueError) as error:
@@ -97,12 +76,7 @@ def fetch_listing(hub: HubAddress, commit: str | None) -> Listing:
     """Asks the hub for the files of a repository.
 
     Args:
-        hub: the repository.
         commit: the commit that the revision stood for before; None to look it up.
-
-    Raises:
-        ConfigError: huggingface_hub is not installed.
-        DownloadError: there is no such repository or revision, access is refused, or the hub does not answer.
     """
     listing = _listing(hub if commit is None else replace(hub, revision=commit))
     if hub.kind == "models" or commit is not None or hub.revision is not None or _has_parquet(listing):
@@ -205,13 +179,7 @@ def files_of_split(listing: Listing, config: str | None, split: str, address: st
     library datasets does.
 
     Args:
-        listing: the files of the data set.
         config: name of the config; None for the default one.
-        split: name of the split. ``dev`` also stands for the split validation, and so on for the usual words.
-        address: address of the data set as the user wrote it, for messages.
-
-    Raises:
-        DownloadError: there is no such config or split, or its files are not Parquet.
     """
     splits = _splits(listing, config, address)
     name = next((spelling for spelling in _spellings(split) if spelling in splits), None)
@@ -379,16 +347,11 @@ VOCABULARY_NAMES = (
 """The names of vocabulary files in a model's repository; the first that is there is taken."""
 
 
-_MARIAN = ("source.spm", "target.spm", "vocab.json")
-"""The files of a MarianTokenizer."""
+_MARIAN = ("source.spm", "target.spm", "vocab.json")  # The files of a MarianTokenizer
 
 
 def vocabulary_file(listing: Listing, address: str) -> HubFile:
-    """Returns the vocabulary file of a model: the first of :data:`VOCABULARY_NAMES`, or else the only ``.model`` file.
-
-    Raises:
-        DownloadError: there is no such file, or more than one.
-    """
+    """Returns the vocabulary file of a model: the first of :data:`VOCABULARY_NAMES`, or else the only ``.model`` file."""
     files = {file.path: file for file in listing.files}
     for name in VOCABULARY_NAMES:
         if name in files:

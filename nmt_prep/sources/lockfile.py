@@ -31,21 +31,15 @@ _BEGINNING = re.compile(rb'\s*(<<<<<<<[^\n]*\n\s*)?\{\s*"files"\s*:\s*\{')
 
 @dataclass(frozen=True)
 class Locked:
-    """A recorded download.
+    """A recorded download."""
 
-    Attributes:
-        address: as in the config, without secrets; the first of its mirrors.
-        url: final URL of the download; None if the file was already available locally.
-        time: when it was fetched, in UTC, such as 2026-01-31T23:59:59Z.
-        commit: for a repository of the Hugging Face Hub, the commit that its address stands for from now on.
-    """
-
-    address: str
+    address: str  # as in the config, without secrets; the first of its mirrors
     sha256: str
     size: int
-    url: str | None = None
+    url: str | None = None  # final URL of the download; None if the file was already available locally
     etag: str | None = None
-    time: str | None = None
+    time: str | None = None  # when it was fetched, in UTC, such as 2026-01-31T23:59:59Z
+    # for a repository of the Hugging Face Hub, the commit that its address stands for from now on
     commit: str | None = None
 
 
@@ -65,9 +59,6 @@ class LockFile:
     Args:
         path: the file; with None nothing is expected and nothing recorded.
         renew: addresses whose old records are ignored and replaced; True for all addresses.
-
-    Raises:
-        ConfigError: the file cannot be read, is damaged and not to be renewed as a whole, or is not a lock file.
     """
 
     def __init__(self, path: Path | None, *, renew: bool | Collection[str] = False) -> None:
@@ -89,11 +80,7 @@ class LockFile:
         return next((self._known[shown(address)] for address in mirrors if shown(address) in self._known), None)
 
     def note(self, locked: Locked) -> None:
-        """Records a download.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
+        """Records a download."""
         if self.path is None:
             return
         with self._guard:
@@ -104,12 +91,7 @@ class LockFile:
                         _write(self.path, {**_read(self.path), locked.address: locked}.values())
 
     def finish(self) -> None:
-        """Ends a renewal: writes the new records and keeps the old ones of addresses that were not renewed.
-
-        Raises:
-            ConfigError: another program has put a file there since.
-            OutputError: the file cannot be written.
-        """
+        """Ends a renewal: writes the new records and keeps the old ones of addresses that were not renewed."""
         if self.path is not None and self._renew:
             with _exclusive(self.path):
                 _require_ours(self.path, _content(self.path))
@@ -143,11 +125,7 @@ def _exclusive(path: Path) -> Iterator[None]:
 
 
 def _require_ours(path: Path, content: bytes | None) -> None:
-    """Checks that a file may be replaced: it is a lock file of nmt_prep, damaged or not, or has no content.
-
-    Raises:
-        ConfigError: the file belongs to another program.
-    """
+    """Checks that a file may be replaced: it is a lock file of nmt_prep, damaged or not, or has no content."""
     if content is None or not content.strip(b"\0 \r\n\t"):  # after a loss of power a file may be all zeros
         return
     try:

@@ -23,8 +23,7 @@ from nmt_prep.sources.transfers import Answer, Clock, TransientError, repeated
 _CHUNK = 1 << 20
 _EXTRA = "cloud"
 _IN_EXTRAS = ("fsspec", "gcsfs", "huggingface_hub", "s3fs")
-_BLOCK = 16 << 20
-"""Bytes of one part of an upload; S3 takes up to 10,000 parts of at least 5 MiB."""
+_BLOCK = 16 << 20  # Bytes of one part of an upload; S3 takes up to 10,000 parts of at least 5 MiB
 
 _LOCAL = ("file", "local")
 
@@ -33,12 +32,7 @@ _T = TypeVar("_T")
 
 @contextmanager
 def opened_object(url: str) -> Iterator[Answer]:
-    """Opens an object at its start.
-
-    Raises:
-        ConfigError: the extra is not installed.
-        DownloadError: the object cannot be read; a TransientError if a retry may help.
-    """
+    """Opens an object at its start."""
     with object_file(url) as (file, facts):
         etag, chunks = facts.get("ETag") or facts.get("etag"), iter(lambda: file.read(_CHUNK), b"")
         yield Answer(url, 0, facts["size"], delimited=True, etag=etag, modified=None, chunks=chunks)
@@ -46,12 +40,7 @@ def opened_object(url: str) -> Iterator[Answer]:
 
 @contextmanager
 def object_file(url: str) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """Opens an object as a file, with the facts that its storage gives, such as ``size``.
-
-    Raises:
-        ConfigError: the extra is not installed.
-        DownloadError: the object cannot be read; a TransientError if a retry may help.
-    """
+    """Opens an object as a file, with the facts that its storage gives, such as ``size``."""
     try:
         with object_errors(shown(url), _EXTRA, DownloadError):
             fsspec = needed_extra("fsspec", _EXTRA, shown(url))
@@ -65,18 +54,7 @@ def object_file(url: str) -> Iterator[tuple[Any, Mapping[str, Any]]]:
 
 @contextmanager
 def object_errors(where: str, extra: str, kind: type[NmtPrepError]) -> Iterator[None]:
-    """Converts errors of the storage's library to errors with advice; FileNotFoundError passes.
-
-    Args:
-        where: the address without secrets.
-        extra: the extra that has the library.
-        kind: type of the errors after which a retry will not help.
-
-    Raises:
-        ConfigError: a library is not installed.
-        FileNotFoundError: there is no such object.
-        TransientError: a retry may help.
-    """
+    """Converts errors of the storage's library to errors with advice; FileNotFoundError passes."""
     try:
         yield
     except (NmtPrepError, StoppedError, FileNotFoundError):
@@ -124,10 +102,6 @@ class ObjectStore:
         options: options of fsspec's file system.
         error: type of the error to raise when all retries failed.
         clock: source of time and random numbers.
-
-    Raises:
-        ConfigError: fsspec, or the package that it needs for the URL's scheme, is not installed; or the scheme or an
-            option is unknown.
     """
 
     def __init__(

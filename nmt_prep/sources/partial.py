@@ -19,31 +19,21 @@ from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter
 from nmt_prep.sources.transfers import Answer, Pace
 
-_NAME = re.compile(r"[0-9a-f]{32}(\.json)?")
-"""Names of partial files and of their notes."""
+_NAME = re.compile(r"[0-9a-f]{32}(\.json)?")  # Names of partial files and of their notes
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True)
 class Resume:
-    """State of a partial file, which is kept in a note beside it.
+    """State of a partial file, which is kept in a note beside it."""
 
-    Attributes:
-        url: URL of the file, without secrets.
-        total: bytes of the whole file; None if the server does not say.
-        etag: ETag of the file.
-        modified: Last-Modified header.
-        date: Date header of the answer that began the file.
-        size: bytes of the file; in a note, the bytes that are flushed to the disk.
-        boot: id of the machine's boot during which the file was written; unflushed bytes count only during this boot.
-    """
-
-    url: str
-    total: int | None
-    etag: str | None
-    modified: str | None
-    date: str | None
-    size: int
+    url: str  # URL of the file, without secrets
+    total: int | None  # bytes of the whole file; None if the server does not say
+    etag: str | None  # ETag of the file
+    modified: str | None  # Last-Modified header
+    date: str | None  # Date header of the answer that began the file
+    size: int  # bytes of the file; in a note, the bytes that are flushed to the disk
+    # id of the machine's boot during which the file was written; unflushed bytes count only during this boot
     boot: str | None
 
     @property
@@ -109,10 +99,6 @@ class Partial:
         """Appends the body of an answer to the file; returns the SHA-256 of the whole file.
 
         On any error the received bytes are kept for the next attempt.
-
-        Raises:
-            DownloadError: reading the body fails, or the file exceeds the maximum size.
-            OutputError: the file cannot be written.
         """
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,11 +160,7 @@ def remove_partials(directory: Path) -> None:
 
 
 def check_size(shown_url: str, size: int, limits: Limits) -> None:
-    """Checks that the size of a file is within the limit.
-
-    Raises:
-        DownloadError: the file is too large.
-    """
+    """Checks that the size of a file is within the limit."""
     if size > limits.max_file_bytes:
         raise DownloadError(
             f"{shown_url}: larger than the maximum of {limits.max_file_bytes:,} bytes; "
@@ -187,11 +169,7 @@ def check_size(shown_url: str, size: int, limits: Limits) -> None:
 
 
 def _check_room(directory: Path, size: int) -> None:
-    """Checks at the start of a download, not hours later, that the disk is large enough.
-
-    Raises:
-        OutputError: the disk is too small.
-    """
+    """Checks at the start of a download, not hours later, that the disk is large enough."""
     free = shutil.disk_usage(directory).free
     if size > free:
         raise OutputError(

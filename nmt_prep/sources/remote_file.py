@@ -18,8 +18,7 @@ from nmt_prep.sources.partial import check_size
 from nmt_prep.sources.transfers import Answer, TransientError
 from nmt_prep.sources.web import Client, first_words, looks_like_html
 
-BEGINNING = 1 << 20
-"""Bytes that are read of a remote file at first."""
+BEGINNING = 1 << 20  # Bytes that are read of a remote file at first
 
 _BLOCK = 1 << 18
 _BLOCKS_KEPT = 32
@@ -28,18 +27,12 @@ _MOST_REQUESTS = 256
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file on a server or in a cloud, with its beginning.
+    """A file on a server or in a cloud, with its beginning."""
 
-    Attributes:
-        address: its address without secrets.
-        size: its bytes; None if the server does not say.
-        beginning: the first :data:`BEGINNING` bytes, or all of a smaller file.
-        file: the file, for reading at any offset until its context ends; None if the server does not send parts.
-    """
-
-    address: str
-    size: int | None
-    beginning: bytes
+    address: str  # its address without secrets
+    size: int | None  # its bytes; None if the server does not say
+    beginning: bytes  # the first `BEGINNING` bytes, or all of a smaller file
+    # the file, for reading at any offset until its context ends; None if the server does not send parts
     file: io.RawIOBase | None
 
     @property
@@ -48,11 +41,7 @@ class RemoteFile:
         return self.size == len(self.beginning) or (self.size is None and len(self.beginning) < BEGINNING)
 
     def open(self) -> io.BufferedReader[Any]:
-        """Opens the file for reading at any offset.
-
-        Raises:
-            DownloadError: the server does not send parts.
-        """
+        """Opens the file for reading at any offset."""
         if self.whole:
             return io.BufferedReader(io.BytesIO(self.beginning))
         if self.file is None:
@@ -62,16 +51,7 @@ class RemoteFile:
 
 @contextmanager
 def opened_remote(address: str, client: Client) -> Iterator[RemoteFile]:
-    """Opens a remote file and reads its beginning; parts can be read until the context ends.
-
-    Args:
-        address: an http, https, hf, s3 or gs URL, or an id of OPUS.
-        client: requests the parts.
-
-    Raises:
-        ConfigError: an extra is not installed.
-        DownloadError: the file cannot be read, is empty, too large, or a web page.
-    """
+    """Opens a remote file and reads its beginning; parts can be read until the context ends."""
     scheme, hub = scheme_of(address), hub_address(address)
     if scheme in {"http", "https"}:
         yield _on_server(address, client)

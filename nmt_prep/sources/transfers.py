@@ -43,32 +43,23 @@ class Stop:
         self._set.wait(seconds)
 
     def check(self) -> None:
-        """Raises after a stop.
-
-        Raises:
-            FetchStoppedError: fetching was stopped.
-        """
+        """Raises after a stop."""
         if self._set.is_set():
             raise FetchStoppedError("stopped")
 
 
-LONGEST_PAUSE = 60.0
-"""Maximum pause before a retry, in seconds."""
+LONGEST_PAUSE = 60.0  # Maximum pause before a retry, in seconds
 
 LONGEST_RETRY_AFTER = 300.0
 """Maximum pause that a Retry-After header can request, in seconds; longer ones are cut to it."""
 
 
 class TransientError(DownloadError):
-    """An error that a retry may resolve.
-
-    Attributes:
-        retry_after: pause that the server asks for, in seconds; None if it does not.
-    """
+    """An error that a retry may resolve."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after = retry_after  # pause that the server asks for, in seconds; None if it does not
 
 
 class RestartError(TransientError):
@@ -99,11 +90,7 @@ class Pace:
         self._free = clock.now()
 
     def spend(self, size: int) -> None:
-        """Waits until the bytes just read are within the speed limit.
-
-        Raises:
-            FetchStoppedError: fetching was stopped.
-        """
+        """Waits until the bytes just read are within the speed limit."""
         self._stop.check()
         if self._rate is None:
             return
@@ -134,11 +121,7 @@ def at_once(
 
 
 def repeated(request: Callable[[], _T], retries: int, clock: Clock, error: type[NmtPrepError]) -> _T:
-    """Runs a request, and again after each :class:`TransientError`; returns its result.
-
-    Raises:
-        NmtPrepError: the request failed once more than ``retries`` times; of the type ``error``.
-    """
+    """Runs a request, and again after each :class:`TransientError`; returns its result."""
     failures = 0
     while True:
         try:
@@ -175,29 +158,17 @@ def retry_after(value: str | None, today: datetime) -> float | None:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer with a file or a part of it.
+    """The answer with a file or a part of it."""
 
-    Attributes:
-        url: final URL, after redirects.
-        start: offset in the file of the first byte of the body.
-        total: size of the whole file in bytes; None if the server does not say.
-        delimited: True if the end of the body is distinguishable from a broken connection.
-        etag: ETag header, strong or weak.
-        modified: Last-Modified header.
-        date: Date header.
-        chunks: the body as sent; compressed files are not decompressed.
-        part: True if the body was sent as a part of the file.
-    """
-
-    url: str
-    start: int
-    total: int | None
-    delimited: bool
-    etag: str | None
-    modified: str | None
-    chunks: Iterator[bytes]
-    part: bool = False
-    date: str | None = None
+    url: str  # final URL, after redirects
+    start: int  # offset in the file of the first byte of the body
+    total: int | None  # size of the whole file in bytes; None if the server does not say
+    delimited: bool  # True if the end of the body is distinguishable from a broken connection
+    etag: str | None  # ETag header, strong or weak
+    modified: str | None  # Last-Modified header
+    chunks: Iterator[bytes]  # the body as sent; compressed files are not decompressed
+    part: bool = False  # True if the body was sent as a part of the file
+    date: str | None = None  # Date header
 
 
 @contextmanager
@@ -208,18 +179,6 @@ def watched(
 
     This has two reasons. The timeout of a socket restarts with every byte, so a server that sends a byte of a header
     now and then would hold a request for ever. And a thread that waits for a server cannot be interrupted.
-
-    Args:
-        opening: opens the file.
-        where: the address without secrets, for messages.
-        limits: the time limit for the head of the answer, and the time in which the body must keep the least speed;
-            time that the reader of the chunks takes does not count.
-        clock: source of time.
-        stop: ends the reading.
-
-    Raises:
-        TransientError: a time limit has passed.
-        FetchStoppedError: reading was stopped.
     """
     seconds = limits.stall_seconds
     stalled = TransientError(f"{where}: less than 1 KiB per second for {seconds:g} s; try again later")
@@ -262,12 +221,7 @@ class _StepThread(Generic[_T]):
         threading.Thread(target=self._work, name="nmt-prep-source", daemon=True).start()
 
     def next(self, until: float, late: TransientError, clock: Clock, stop: Stop) -> _T | None:
-        """Returns the next item; None at the end.
-
-        Raises:
-            TransientError: ``late``, if the item does not come in time.
-            FetchStoppedError: fetching was stopped.
-        """
+        """Returns the next item; None at the end."""
         self._wanted.put(True)
         while True:
             stop.check()

@@ -38,17 +38,11 @@ _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)
 
 @dataclass(frozen=True)
 class Client:
-    """Requests files from servers. Safe to use from threads.
+    """Requests files from servers. Safe to use from threads."""
 
-    Attributes:
-        limits: timeouts, and the largest size of a file.
-        stop: interrupts the requests.
-        clock: source of time, for dates in Retry-After and for stalls.
-    """
-
-    limits: Limits
-    stop: Stop = field(default_factory=Stop)
-    clock: Clock = field(default_factory=Clock)
+    limits: Limits  # timeouts, and the largest size of a file
+    stop: Stop = field(default_factory=Stop)  # interrupts the requests
+    clock: Clock = field(default_factory=Clock)  # source of time, for dates in Retry-After and for stalls
 
     def watch(self, opening: AbstractContextManager[Answer], address: str) -> AbstractContextManager[Answer]:
         """Opens a file with the time limits of :func:`~nmt_prep.sources.transfers.watched`."""
@@ -59,15 +53,7 @@ class Client:
         """Requests a file, or the rest of it.
 
         Args:
-            url: an http or https URL.
             resume: state of the partial file; None to request the whole file.
-            token: bearer token for the server of the URL; other servers, to which it redirects, do not get it.
-
-        Raises:
-            TransientError: a retry may work.
-            RestartError: a retry from the first byte may work.
-            DownloadError: a retry will not help.
-            FetchStoppedError: the request was stopped.
         """
         headers = {} if resume is None else {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}
         with self._answered(url, headers, token) as response:
@@ -88,15 +74,7 @@ class Client:
         only as much of the body as it needs.
 
         Args:
-            url: an http or https URL.
-            start: offset of the first byte.
             size: number of bytes, 1 or more.
-            token: as for :meth:`ask`.
-
-        Raises:
-            TransientError: a retry may work.
-            DownloadError: a retry will not help.
-            FetchStoppedError: the request was stopped.
         """
         try:
             with self._answered(url, {"Range": f"bytes={start}-{start + size - 1}"}, token) as response:
@@ -115,11 +93,7 @@ class Client:
             ) from error
 
     def read_small(self, url: str, most: int) -> bytes:
-        """Requests a file, and returns its content.
-
-        Raises:
-            DownloadError: the file cannot be fetched, or has more than ``most`` bytes.
-        """
+        """Requests a file, and returns its content."""
         content = bytearray()
         with self.watch(self.ask(url), url) as answer:
             for chunk in answer.chunks:
@@ -151,11 +125,7 @@ class Client:
 
 
 def _get(url: str, headers: dict[str, str], limits: Limits, token: str | None) -> requests.Response:
-    """Sends a request and follows redirects; the body remains to be read.
-
-    Raises:
-        DownloadError: there is no answer, or a redirect was refused; a TransientError if a retry may help.
-    """
+    """Sends a request and follows redirects; the body remains to be read."""
     with requests.Session() as session:
         session.max_redirects = MAX_REDIRECTS
         session.hooks["response"] = [partial(_check_redirect, url)]
@@ -169,11 +139,7 @@ def _get(url: str, headers: dict[str, str], limits: Limits, token: str | None) -
 
 
 def _check_redirect(given: str, response: requests.Response, **_: object) -> None:
-    """Refuses redirects away from https and to other schemes, before requests follows them.
-
-    Raises:
-        DownloadError: a redirect is refused.
-    """
+    """Refuses redirects away from https and to other schemes, before requests follows them."""
     if not response.is_redirect:
         return
     response.close()  # an endless body: requests would read all of it before it follows the redirect
@@ -290,11 +256,7 @@ def _length(response: requests.Response) -> int | None:
 
 
 def _checked_total(response: requests.Response, resume: Resume, url: str) -> int:
-    """Returns the size of the whole file, after checking that a 206 answer continues the partial file.
-
-    Raises:
-        RestartError: the answer does not continue the partial file.
-    """
+    """Returns the size of the whole file, after checking that a 206 answer continues the partial file."""
     stated = response.headers.get("Content-Range", "")
     match = _CONTENT_RANGE.fullmatch(stated)
     if match is None:

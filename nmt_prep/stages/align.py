@@ -36,8 +36,7 @@ from nmt_prep.stages.learning import check_memory, threads_for
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.pair_sample import DrawnFiles, draw_samples, reader_of, select_round
 
-MODEL_FILE = "model"
-"""Name of the file with the model."""
+MODEL_FILE = "model"  # Name of the file with the model
 
 SOURCE_WORDS, TARGET_WORDS = "source_words", "target_words"
 """Columns of links: for each pair two lists of the same length, the numbers of the linked words from 0."""
@@ -45,63 +44,37 @@ SOURCE_WORDS, TARGET_WORDS = "source_words", "target_words"
 
 @dataclass(frozen=True)
 class LinkTask:
-    """A part whose pairs are linked.
+    """A part whose pairs are linked."""
 
-    Attributes:
-        key: name of the task.
-        part: file to read.
-        model: the model; None for a corpus of one side, whose pairs have no links.
-        given: true if the config gives the model, which may then not suit the corpora.
-        symmetrize: method of combining the links of the two directions.
-        output: file to write.
-    """
-
-    key: str
-    part: Path
-    model: Path | None
-    given: bool
-    symmetrize: Symmetrization
-    output: Path
+    key: str  # name of the task
+    part: Path  # file to read
+    model: Path | None  # the model; None for a corpus of one side, whose pairs have no links
+    given: bool  # true if the config gives the model, which may then not suit the corpora
+    symmetrize: Symmetrization  # method of combining the links of the two directions
+    output: Path  # file to write
 
 
 @dataclass(frozen=True)
 class Linked:
-    """Counts of the written links of a task.
+    """Counts of the written links of a task."""
 
-    Attributes:
-        pairs: number of pairs.
-        links: number of their links.
-        without: pairs without any link.
-        too_long: pairs that have no links because they are too long to align.
-        sha256: digest of the file.
-    """
-
-    pairs: int
-    links: int
-    without: int
-    too_long: int
-    sha256: str
+    pairs: int  # number of pairs
+    links: int  # number of their links
+    without: int  # pairs without any link
+    too_long: int  # pairs that have no links because they are too long to align
+    sha256: str  # digest of the file
 
 
 @dataclass(frozen=True)
 class AlignedPart:
-    """A Parquet file with the links of the pairs of a part, in the same order.
+    """A Parquet file with the links of the pairs of a part, in the same order."""
 
-    Attributes:
-        file: path of the file, relative to the stage's directory.
-        text: path of the part with the pairs, relative to the directory of the run.
-        corpus: name of the corpus.
-        pairs: number of pairs.
-        links: number of their links.
-        reversed: true for the other direction of a corpus, which exchanges the sides of text and links; else omitted
-            in JSON.
-    """
-
-    file: str
-    text: str
-    corpus: str
-    pairs: int
-    links: int
+    file: str  # path of the file, relative to the stage's directory
+    text: str  # path of the part with the pairs, relative to the directory of the run
+    corpus: str  # name of the corpus
+    pairs: int  # number of pairs
+    links: int  # number of their links
+    # true for the other direction of a corpus, which exchanges the sides of text and links; else omitted in JSON
     reversed: Literal[True] | None = None
 
     @model_serializer(mode="wrap")
@@ -109,11 +82,7 @@ class AlignedPart:
         return {name: value for name, value in as_mapping(self).items() if name != "reversed" or value}
 
     def texts(self, run: Path) -> Iterator[pa.RecordBatch]:
-        """Yields the text of the pairs, given the directory of the run.
-
-        Raises:
-            CorpusError: the part cannot be read.
-        """
+        """Yields the text of the pairs, given the directory of the run."""
         part = PairFile(str(run / self.text), self.pairs, self.corpus, reversed=self.reversed)
         return part.batches(columns=SIDES)
 
@@ -122,11 +91,7 @@ class AlignedPart:
         return replace(self, file=str(directory / self.file))
 
     def linked(self) -> Iterator[Links]:
-        """Yields the links of a file in batches of pairs; the path of the file must be complete.
-
-        Raises:
-            CorpusError: the file cannot be read.
-        """
+        """Yields the links of a file in batches of pairs; the path of the file must be complete."""
         for batch in iter_pairs(Path(self.file)):
             found = links_of(batch)
             yield replace(found, links=np.ascontiguousarray(found.links[:, ::-1])) if self.reversed else found
@@ -140,13 +105,7 @@ class AlignOutput:
 
 
 def link_part(task: LinkTask, tick: Tick) -> Linked:
-    """Writes the links of the pairs of a part. It ticks for each pair.
-
-    Raises:
-        AlignmentModelError: the model cannot be read, or was given and knows few words of the part.
-        CorpusError: the part cannot be read.
-        OutputError: the links cannot be written.
-    """
+    """Writes the links of the pairs of a part. It ticks for each pair."""
     model = None if task.model is None else shared_model(task.model)
     numbers = pa.list_(pa.field("item", pa.int32(), nullable=False))
     schema = pa.schema([pa.field(name, numbers, nullable=False) for name in (SOURCE_WORDS, TARGET_WORDS)])
@@ -184,31 +143,17 @@ def links_of(batch: pa.RecordBatch) -> Links:
 
 @dataclass(frozen=True)
 class LearnTask:
-    """A text to learn a model from.
+    """A text to learn a model from."""
 
-    Attributes:
-        key: name of the task.
-        corpora: the drawn pairs of each corpus.
-        prior: file of the model to start from; None for none.
-        threads: number of threads.
-        output: file for the model.
-    """
-
-    key: str
-    corpora: tuple[DrawnFiles, ...]
-    prior: Path | None
-    threads: int
-    output: Path
+    key: str  # name of the task
+    corpora: tuple[DrawnFiles, ...]  # the drawn pairs of each corpus
+    prior: Path | None  # file of the model to start from; None for none
+    threads: int  # number of threads
+    output: Path  # file for the model
 
 
 def learn_text(task: LearnTask, tick: Tick) -> int:
-    """Writes the model of a text; returns the number of its pairs. It ticks for each pair in each round of learning.
-
-    Raises:
-        AlignmentModelError: the prior cannot be read.
-        CorpusError: a file cannot be read.
-        OutputError: the model cannot be written.
-    """
+    """Writes the model of a text; returns the number of its pairs. It ticks for each pair in each round of learning."""
     sample = PairSample.of(reader_of(task.corpora))
     prior = None if task.prior is None else shared_model(task.prior)
     learn(sample.text, RUN_SETTINGS, prior, task.threads, tick).save(task.output)
@@ -367,11 +312,7 @@ def _learned(
 
 
 def check_words(model: Model, path: Path) -> None:
-    """Checks that a given model splits lines into words as a run does.
-
-    Raises:
-        AlignmentModelError: the model was learned from tokenized text.
-    """
+    """Checks that a given model splits lines into words as a run does."""
     if model.settings.pretokenized:
         raise AlignmentModelError(
             f"align.model: {path} was learned with --pretokenized, and the text of a run is not tokenized; learn one "
@@ -380,11 +321,7 @@ def check_words(model: Model, path: Path) -> None:
 
 
 def section_of(config: Config) -> AlignSettings:
-    """Returns the section ``align``.
-
-    Raises:
-        OutputError: the config has no section ``align``.
-    """
+    """Returns the section ``align``."""
     if config.align is None:
         raise OutputError("the config has no section align")
     return config.align

@@ -33,20 +33,13 @@ from nmt_prep.stages.needed_files import (
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A file that was downloaded, or is local.
+    """A file that was downloaded, or is local."""
 
-    Attributes:
-        sha256: SHA-256 of its bytes.
-        size: size in bytes.
-        name: name of the file.
-        local: True if the config gives its local path; it is not copied into the run's directory.
-        steps: the steps of a local file that is neither an archive nor compressed; None for others.
-    """
-
-    sha256: str
-    size: int
-    name: str
-    local: bool
+    sha256: str  # SHA-256 of its bytes
+    size: int  # size in bytes
+    name: str  # name of the file
+    local: bool  # True if the config gives its local path; it is not copied into the run's directory
+    # the steps of a local file that is neither an archive nor compressed; None for others
     steps: FileSteps | None = None
 
 
@@ -151,11 +144,6 @@ def _fetch_remote(files: list[Needed], fetched: dict[str, Stored], job: Job) -> 
 
     The lists of repositories come first, and then the first file of each corpus from a repository, so that mistakes in
     the config are found early.
-
-    Args:
-        files: the files.
-        fetched: receives the stored files by their first mirror.
-        job: job of the stage.
     """
 
     def fetch(wanted: Iterable[Needed]) -> None:
@@ -185,18 +173,14 @@ def file_of_repository(file: HubFile, number: int, key: str, listing: Listing) -
     """Returns a file that was chosen in a repository.
 
     Args:
-        file: the file.
         number: its number among the chosen files, from 0.
-        key: key of the repository.
-        listing: all files of the repository.
     """
     address = f"{listing.repository}@{listing.commit}/{file.path}"
     advice = "or the hub's list of files is wrong: run again later"
     return Needed(f"{key}/{number:05d}", (address,), file.sha256, advice=advice)
 
 
-_INCOMING = ".incoming"
-"""The directory of partial files."""
+_INCOMING = ".incoming"  # The directory of partial files
 
 
 def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
@@ -249,15 +233,7 @@ def _local_entry(file: Needed, path: Path, job: Job) -> Downloaded:
 
 
 def choose_files(config: Config, lists: Iterable[tuple[str, Listing]]) -> dict[str, list[HubFile]]:
-    """Returns the files of each repository that are to be fetched, in the order of their rows.
-
-    Args:
-        config: the config.
-        lists: the files of each repository, with the key of its corpus, ``<split>/<corpus>/both``, or vocabulary.
-
-    Raises:
-        DownloadError: a repository does not have what the config asks for; the message names its key in the config.
-    """
+    """Returns the files of each repository that are to be fetched, in the order of their rows."""
     chosen: dict[str, list[HubFile]] = {}
     problems = []
     for key, listing in lists:
@@ -271,11 +247,7 @@ def choose_files(config: Config, lists: Iterable[tuple[str, Listing]]) -> dict[s
 
 
 def check_first_files(config: Config, paths: Mapping[str, Path]) -> None:
-    """Checks the fields of corpora in the first file of each, given the first files by key of the repository.
-
-    Raises:
-        CorpusError: a field is missing; the message names the key of the corpus in the config.
-    """
+    """Checks the fields of corpora in the first file of each, given the first files by key of the repository."""
     for key, path in paths.items():
         if (corpus := corpus_of(config, key)) is not None:
             try:

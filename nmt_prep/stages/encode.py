@@ -62,8 +62,7 @@ from nmt_prep.stages.encode_tasks import (
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, corpus_frames, tag_settings
 
-Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"
-"""Parts of pairs by split, in order."""
+Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"  # Parts of pairs by split, in order
 
 
 Made: TypeAlias = "tuple[Encoded, dict[str, tuple[ShardInfo, ...]]]"
@@ -320,12 +319,7 @@ def _pairs_of_corpora(config: Config, corpora: Mapping[str, Sequence[str]]) -> d
 
 
 def run_facts(job: Job, records: Path) -> RunFacts:
-    """Returns the facts of a run, for a stage after vocab.
-
-    Args:
-        job: job of the stage.
-        records: directory of the records.
-    """
+    """Returns the facts of a run, for a stage after vocab."""
     config = job.config
     corpora: dict[str, tuple[str, ...]] = {
         split: tuple(dict.fromkeys(part.corpus for part in listed)) for split, listed in pair_files(job).items()
@@ -354,10 +348,6 @@ def run_facts(job: Job, records: Path) -> RunFacts:
 
 
 def check_outputs(config: Config, run: RunFacts) -> None:
-    """Checks that the outputs of a run can hold its ids and pieces.
-
-    Raises:
-        VocabularyError: an output cannot hold them.
-    """
+    """Checks that the outputs of a run can hold its ids and pieces."""
     for options in wanted_outputs(config).values():
         kind_of(options).check(options, run)

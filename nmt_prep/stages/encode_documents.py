@@ -35,21 +35,14 @@ from nmt_prep.stages.vocab import built_vocabularies
 
 @dataclass(frozen=True)
 class FindTask:
-    """A part whose documents are to be found.
+    """A part whose documents are to be found."""
 
-    Attributes:
-        key: name of the task.
-        part: the part.
-        before: the previous part of the same corpus; None for the first one, and for a corpus without documents.
-        named: true if the corpus has documents.
-        notes: start of the names of the files to write.
-    """
-
-    key: str
+    key: str  # name of the task
     part: PairFile
+    # the previous part of the same corpus; None for the first one, and for a corpus without documents
     before: PairFile | None
-    named: bool
-    notes: Path
+    named: bool  # true if the corpus has documents
+    notes: Path  # start of the names of the files to write
 
 
 def find_documents(task: FindTask, tick: Tick) -> bool:
@@ -57,10 +50,6 @@ def find_documents(task: FindTask, tick: Tick) -> bool:
 
     Returns:
         True if the first document continues the last document of the previous part.
-
-    Raises:
-        CorpusError: a part cannot be read.
-        OutputError: a file cannot be written.
     """
     lengths, continues = np.ones(task.part.pairs, np.int64), np.zeros(task.part.pairs, np.uint8)
     joined = False
@@ -110,23 +99,15 @@ FIND = Round(
 
 @dataclass(frozen=True)
 class OrderTask:
-    """The documents of a split to order.
+    """The documents of a split to order."""
 
-    Attributes:
-        key: name of the task.
-        split: name of the split.
-        seed: seed of the config.
-        notes: start of the names of the files of each part.
-        joined: for each part, whether its first document continues the last document of the previous part.
-        table: the table to write.
-    """
-
-    key: str
-    split: str
-    seed: int
-    notes: tuple[Path, ...]
+    key: str  # name of the task
+    split: str  # name of the split
+    seed: int  # seed of the config
+    notes: tuple[Path, ...]  # start of the names of the files of each part
+    # for each part, whether its first document continues the last document of the previous part
     joined: tuple[bool, ...]
-    table: Path
+    table: Path  # the table to write
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         """Yields the lengths of all documents in the order of the rows."""
@@ -143,11 +124,7 @@ class OrderTask:
 
 
 def order_documents(task: OrderTask, tick: Tick) -> int:
-    """Writes the table of the documents of a split; returns their number.
-
-    Raises:
-        OutputError: the table cannot be written.
-    """
+    """Writes the table of the documents of a split; returns their number."""
     del tick
 
     def shuffle(documents: int) -> GlobalShuffle:
@@ -216,12 +193,7 @@ def document_settings(config: Config) -> dict[str, object]:
 
 
 def documents_info(job: Job) -> DocumentsInfo | None:
-    """Returns how loaders join the segments of documents; None for single segments.
-
-    Raises:
-        VocabularyError: the separator is not a piece of a vocabulary, or the pieces of a vocabulary cannot be joined
-            without one.
-    """
+    """Returns how loaders join the segments of documents; None for single segments."""
     settings = job.config.documents
     if settings is None:
         return None

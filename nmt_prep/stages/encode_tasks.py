@@ -56,12 +56,10 @@ _SMALLEST_BUFFER = 1 << 20
 _CACHED_BUFFER = 8 << 20
 """Records in a buffer of this size are still in the processor's cache when they are grouped and written."""
 
-_SEGMENT = 64 << 10
-"""Bytes of a bucket that should be together in a spill file, so that shards are read quickly."""
+_SEGMENT = 64 << 10  # Bytes of a bucket that should be together in a spill file, so that shards are read quickly
 
 
-_BUCKETS_IN_MEMORY = 64
-"""Number of buckets that fit into the memory of a run; each task needs the memory of three."""
+_BUCKETS_IN_MEMORY = 64  # Number of buckets that fit into the memory of a run; each task needs the memory of three
 
 _LARGEST_BUCKET = 256 << 20
 
@@ -72,37 +70,21 @@ file, 55 around its ids in the shard, the rest for its position, its sizes and i
 
 @dataclass(frozen=True)
 class SpillTask:
-    """One part to encode.
+    """One part to encode."""
 
-    Attributes:
-        key: name of the task.
-        part: the part.
-        corpus: number of its corpus among the corpora of the split.
-        first_row: number of its first pair in the split.
-        plan: plan of the split: assigns pairs to buckets.
-        spill: the file to write.
-        vocabularies: vocabulary of each side.
-        frames: for each side, the special pieces around the ids of each row.
-        links: the links of the words of the part, for records of text; None for records without links.
-        memory: bytes of memory that the task may use.
-        sample: the choice of the sample of the corpus.
-        first_pair: number of the first pair in the corpus.
-        weight: origin of the weights of pairs; None for no weights.
-    """
-
-    key: str
+    key: str  # name of the task
     part: PairFile
-    corpus: int
-    first_row: int
-    plan: ShardPlan
-    spill: Path
-    vocabularies: dict[Side, BuiltVocabulary]
-    frames: dict[Side, Frame]
-    links: AlignedPart | None
-    memory: int
-    sample: CorpusSample
-    first_pair: int
-    weight: WeightSettings | None = None
+    corpus: int  # number of its corpus among the corpora of the split
+    first_row: int  # number of its first pair in the split
+    plan: ShardPlan  # plan of the split: assigns pairs to buckets
+    spill: Path  # the file to write
+    vocabularies: dict[Side, BuiltVocabulary]  # vocabulary of each side
+    frames: dict[Side, Frame]  # for each side, the special pieces around the ids of each row
+    links: AlignedPart | None  # the links of the words of the part, for records of text; None for records without links
+    memory: int  # bytes of memory that the task may use
+    sample: CorpusSample  # the choice of the sample of the corpus
+    first_pair: int  # number of the first pair in the corpus
+    weight: WeightSettings | None = None  # origin of the weights of pairs; None for no weights
 
     @property
     def sampled(self) -> Path:
@@ -112,25 +94,15 @@ class SpillTask:
 
 @dataclass(frozen=True)
 class ShardTask:
-    """Consecutive shards of a split to sort and write: one, or several small ones.
+    """Consecutive shards of a split to sort and write: one, or several small ones."""
 
-    Attributes:
-        key: name of the task.
-        first: number of the first shard in its split.
-        plan: plan that the spill files were written with.
-        spills: directory of the spill files.
-        parts: number of spill files of the split.
-        outputs: the file to write for each shard.
-        first_rows: number of the first row of each spill file, if there are columns.
-    """
-
-    key: str
-    first: int
-    plan: ShardPlan
-    spills: Path
-    parts: int
-    outputs: tuple[Path, ...]
-    first_rows: tuple[int, ...] = ()
+    key: str  # name of the task
+    first: int  # number of the first shard in its split
+    plan: ShardPlan  # plan that the spill files were written with
+    spills: Path  # directory of the spill files
+    parts: int  # number of spill files of the split
+    outputs: tuple[Path, ...]  # the file to write for each shard
+    first_rows: tuple[int, ...] = ()  # number of the first row of each spill file, if there are columns
 
 
 def spill_name(split: str, plan: ShardPlan, part: int) -> str:
@@ -146,7 +118,6 @@ def shards_per_task(shards: int, text_bytes: int) -> int:
     """Returns how many shards of a split a task writes: several if they are small, to flush them together.
 
     Args:
-        shards: number of shards of the split.
         text_bytes: UTF-8 bytes of both sides of its pairs.
     """
     return min(max(_GROUP_BYTES * shards // max(text_bytes, 1), 1), _GROUP_SHARDS)
@@ -167,7 +138,6 @@ def in_buckets(plan: ShardPlan, text_bytes: int, memory: int) -> ShardPlan:
     """Returns a plan whose buckets fit into memory, the same in all processes of a run. All give the same shards.
 
     Args:
-        plan: plan of the split, with any number of buckets.
         text_bytes: UTF-8 bytes of both sides.
         memory: bytes of memory of all processes together.
     """
@@ -176,13 +146,7 @@ def in_buckets(plan: ShardPlan, text_bytes: int, memory: int) -> ShardPlan:
 
 
 def encode_part(task: SpillTask, tick: Tick) -> PairStats:
-    """Encodes one part into one spill file; returns the counts. Ticks are pairs. Writes the sample of the part too.
-
-    Raises:
-        VocabularyError: a vocabulary file is not the trained one.
-        CorpusError: the part cannot be read.
-        OutputError: the spill file cannot be written.
-    """
+    """Encodes one part into one spill file; returns the counts. Ticks are pairs. Writes the sample of the part too."""
     tokenizers = {side: task.vocabularies[side].load() for side in SIDES}
     row = task.first_row
     sizes = {side: len(tokenizers[side]) for side in SIDES}
@@ -247,11 +211,7 @@ def _repeated_in(batch: pa.RecordBatch, task: SpillTask, tokenizers: Mapping[Sid
 
 
 def weights_of(batch: pa.RecordBatch, weight: WeightSettings) -> npt.NDArray[np.float32]:
-    """Returns the weights of the pairs of a part: float32, shape ``[pairs]``.
-
-    Raises:
-        CorpusError: a weight is negative, or not finite in float32.
-    """
+    """Returns the weights of the pairs of a part: float32, shape ``[pairs]``."""
     if weight.origin not in batch.schema.names:
         return np.full(len(batch), weight.default, np.float32)
     scores = batch.column(weight.origin).to_numpy(zero_copy_only=False)
@@ -266,12 +226,7 @@ def weights_of(batch: pa.RecordBatch, weight: WeightSettings) -> npt.NDArray[np.
 
 
 def order_shards(task: ShardTask, tick: Tick) -> tuple[ShardInfo, ...]:
-    """Writes the shards of a task; returns their entries for ``dataset.json``. Ticks are pairs.
-
-    Raises:
-        RecordsError: a spill file is missing or damaged.
-        OutputError: a shard cannot be written.
-    """
+    """Writes the shards of a task; returns their entries for ``dataset.json``. Ticks are pairs."""
     spills = [task.spills / spill_name(task.plan.shuffle.split, task.plan, part) for part in range(task.parts)]
     shards = write_shards(task.outputs, task.plan, task.first, spills)
     if task.plan.columns:
@@ -315,13 +270,7 @@ Encoded: TypeAlias = "list[tuple[SpillTask, PairStats]]"
 def profile_of(
     parts: Encoded, vocabularies: Mapping[Side, BuiltVocabulary], pairs: Mapping[str, LanguagePair]
 ) -> TextProfile:
-    """Returns the profile of all parts; reads the files with their samples.
-
-    Args:
-        parts: the parts.
-        vocabularies: vocabulary of each side.
-        pairs: the languages of each corpus of train, if the run has several pairs of languages.
-    """
+    """Returns the profile of all parts; reads the files with their samples."""
     tokenizers = {side: vocabulary.load() for side, vocabulary in vocabularies.items()}
     words_of = {tokenizer: tokenizer.words() for tokenizer in set(tokenizers.values())}  # one, if the sides share it
     words = {side: words_of[tokenizer] for side, tokenizer in tokenizers.items()}

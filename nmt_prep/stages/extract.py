@@ -35,34 +35,21 @@ from nmt_prep.stages.needed_files import SACREBLEU, fetched_corpora, needed_by
 
 @dataclass(frozen=True)
 class Wanted:
-    """A file that a reader needs.
+    """A file that a reader needs."""
 
-    Attributes:
-        key: ``<split>/<corpus>/<both|source|target|document|scores.name>``.
-        container: the archive that contains it, or the downloaded file itself.
-        member: its path in the archive, or a pattern of paths; ``WHOLE_FILE`` if the file is not an archive.
-    """
-
-    key: str
-    container: Needed
-    member: str
+    key: str  # `<split>/<corpus>/<both|source|target|document|scores.name>`
+    container: Needed  # the archive that contains it, or the downloaded file itself
+    member: str  # its path in the archive, or a pattern of paths; `WHOLE_FILE` if the file is not an archive
 
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """A file that a reader reads: an extracted member, or a plain local file read in place.
+    """A file that a reader reads: an extracted member, or a plain local file read in place."""
 
-    Attributes:
-        file: path relative to the directory of the stage; None for a file read in place.
-        sha256: SHA-256 of its bytes.
-        size: size in bytes.
-        steps: the steps of a file read in place, which its readers check.
-    """
-
-    file: str | None
-    sha256: str
-    size: int
-    steps: FileSteps | None = None
+    file: str | None  # path relative to the directory of the stage; None for a file read in place
+    sha256: str  # SHA-256 of its bytes
+    size: int  # size in bytes
+    steps: FileSteps | None = None  # the steps of a file read in place, which its readers check
 
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
@@ -102,19 +89,12 @@ def is_read_by_lines(corpus: Corpus, wanted: Wanted) -> bool:
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of an archive, on which the advice for a damaged archive depends.
+    """The origin of an archive, on which the advice for a damaged archive depends."""
 
-    Attributes:
-        corpus: the name of a corpus that needs it.
-        local: True if it is the user's own file, not a download.
-        in_config: True if the config gives its SHA-256.
-        lock: the lock file with its SHA-256; None without a lock file.
-    """
-
-    corpus: str
-    local: bool
-    in_config: bool
-    lock: Path | None
+    corpus: str  # the name of a corpus that needs it
+    local: bool  # True if it is the user's own file, not a download
+    in_config: bool  # True if the config gives its SHA-256
+    lock: Path | None  # the lock file with its SHA-256; None without a lock file
 
 
 def _remedy(archive: Archive, origin: Origin) -> str:
@@ -155,23 +135,14 @@ def _drop(archive: Archive) -> None:
 
 @dataclass(frozen=True)
 class ExtractTask:
-    """An archive, and the members to extract.
+    """An archive, and the members to extract."""
 
-    Attributes:
-        key: name of the task.
-        archive: the archive.
-        members: members to extract, with the config key that names each.
-        directory: directory of the stage.
-        limits: limits of the size and number of extracted files.
-        origin: origin of the archive.
-    """
-
-    key: str
+    key: str  # name of the task
     archive: Archive
-    members: Mapping[str, str]
-    directory: Path
-    limits: Limits
-    origin: Origin
+    members: Mapping[str, str]  # members to extract, with the config key that names each
+    directory: Path  # directory of the stage
+    limits: Limits  # limits of the size and number of extracted files
+    origin: Origin  # origin of the archive
 
 
 ExtractedMembers: TypeAlias = dict[str, dict[str, Stored]]
@@ -232,12 +203,7 @@ def file_names(outputs: Outputs, split: str, corpus: Corpus) -> dict[Path, str]:
 
 
 def extract_archive(task: ExtractTask, tick: Tick) -> ExtractedMembers:
-    """Extracts the members that are not in the store yet. Ticks are bytes.
-
-    Raises:
-        ArchiveError: the archive is damaged, hostile, or lacks a member.
-        OutputError: a file cannot be stored.
-    """
+    """Extracts the members that are not in the store yet. Ticks are bytes."""
 
     def file_of(member: str) -> str:
         return f"{task.archive.sha256}/{_safe_name(member, task.archive)}"
@@ -361,11 +327,7 @@ def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
 
 
 def _pair_members(config: Config, files: dict[str, list[tuple[str, Stored]]]) -> None:
-    """Sorts the members of both sides of a corpus so that pairs have the same index.
-
-    Raises:
-        AlignmentError: a member has no counterpart, or the pattern of a column matches several members.
-    """
+    """Sorts the members of both sides of a corpus so that pairs have the same index."""
     for split, corpus in fetched_corpora(config):
         where = f"splits.{split}.{corpus.name}"
         patterns = {

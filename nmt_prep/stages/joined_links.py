@@ -30,23 +30,16 @@ from nmt_prep.stages.vocab import BuiltVocabulary
 if TYPE_CHECKING:
     from nmt_prep.batches.documents import Examples, Joining
 
-_Side = tuple[pa.Array, Words, Words]
-"""Lines of a side, and the spans of their words and of their pieces."""
+_Side = tuple[pa.Array, Words, Words]  # Lines of a side, and the spans of their words and of their pieces
 
 
 @dataclass(frozen=True)
 class JoinedLinks(JoinedText):
-    """Examples as lines with links.
+    """Examples as lines with links."""
 
-    Attributes:
-        form: the form of the lines.
-        vocabularies: vocabulary of each side.
-        ids: the same pairs as ids.
-    """
-
-    form: LinkedForm = "linked_pieces"
-    vocabularies: Mapping[Side, BuiltVocabulary] | None = None
-    ids: IdPairs | None = None
+    form: LinkedForm = "linked_pieces"  # the form of the lines
+    vocabularies: Mapping[Side, BuiltVocabulary] | None = None  # vocabulary of each side
+    ids: IdPairs | None = None  # the same pairs as ids
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the examples of each run of blocks; ``path`` is the file to write, for messages."""

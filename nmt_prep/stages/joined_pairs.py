@@ -27,23 +27,14 @@ B = TypeVar("B", IdBatch, TextBatch)
 
 @dataclass(frozen=True)
 class Windows:
-    """The examples of a range of a split's pairs; examples that cross the ends of the range are cut there.
+    """The examples of a range of a split's pairs; examples that cross the ends of the range are cut there."""
 
-    Attributes:
-        records: directory of the records.
-        split: name of the split.
-        seed: seed of the config.
-        epochs: number of epochs, from 0 on.
-        start: number of the first pair.
-        stop: number after the last pair.
-    """
-
-    records: Path
-    split: str
-    seed: int
-    epochs: int
-    start: int
-    stop: int
+    records: Path  # directory of the records
+    split: str  # name of the split
+    seed: int  # seed of the config
+    epochs: int  # number of epochs, from 0 on
+    start: int  # number of the first pair
+    stop: int  # number after the last pair
 
     def joined(
         self, batches: Callable[[], Iterator[B]], part_of: Callable[[Sequence[B], slice], B]
@@ -51,13 +42,6 @@ class Windows:
         """Yields the pairs of each run of blocks, the examples, the segments, and the weights.
 
         A window ends where a repeated segment is left out, because a line cannot mark parts that are no target.
-
-        Args:
-            batches: returns the segments of the range in order, in batches of any size.
-            part_of: returns a part of several batches as one.
-
-        Raises:
-            RecordsError: the records cannot be read.
         """
         from nmt_prep.batches.documents import Joining, Segments  # noqa: PLC0415  (loads numpy)
         from nmt_prep.batches.epoch import SplitIndex  # noqa: PLC0415  (loads numpy)
@@ -110,13 +94,9 @@ def part_of_text(batches: Sequence[TextBatch], part: slice) -> TextBatch:
 
 @dataclass(frozen=True)
 class JoinedIds(IdPairs):
-    """Examples as ids.
+    """Examples as ids."""
 
-    Attributes:
-        windows: the examples.
-    """
-
-    windows: Windows | None = None
+    windows: Windows | None = None  # the examples
 
     @classmethod
     def of(cls, pairs: IdPairs, windows: Windows) -> JoinedIds:
@@ -134,18 +114,12 @@ class JoinedIds(IdPairs):
 
 @dataclass(frozen=True)
 class JoinedText(TextPairs):
-    """Examples as text.
+    """Examples as text."""
 
-    Attributes:
-        windows: the examples.
-        separator: text between two segments.
-        apart: True for targets without their context, which is given separately.
-        tags: for each side the tag that each line of a corpus begins with, empty for none, by number of the corpus.
-    """
-
-    windows: Windows | None = None
-    separator: str = " "
-    apart: bool = False
+    windows: Windows | None = None  # the examples
+    separator: str = " "  # text between two segments
+    apart: bool = False  # True for targets without their context, which is given separately
+    # for each side the tag that each line of a corpus begins with, empty for none, by number of the corpus
     tags: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -193,15 +167,10 @@ class JoinedText(TextPairs):
 
 @dataclass(frozen=True)
 class DocumentLines(TextPairs):
-    """Segments as text, with an empty line before each document but the first of a shard.
+    """Segments as text, with an empty line before each document but the first of a shard."""
 
-    Attributes:
-        records: the shards of the records, and their numbers of pairs.
-        left_out: numbers of the corpora whose pairs the output leaves out.
-    """
-
-    records: tuple[tuple[Path, int], ...] = ()
-    left_out: tuple[int, ...] = ()
+    records: tuple[tuple[Path, int], ...] = ()  # the shards of the records, and their numbers of pairs
+    left_out: tuple[int, ...] = ()  # numbers of the corpora whose pairs the output leaves out
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the segments; ``path`` is the file to write, for messages."""

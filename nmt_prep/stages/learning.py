@@ -9,31 +9,14 @@ from nmt_prep.engines.engine import BASE_MEMORY
 from nmt_prep.errors import AlignmentModelError
 from nmt_prep.pipeline.stage import Job
 
-_CELL_MEMORY = 140
-"""Approximate bytes, for making a model, per pair of words in its table."""
-
-_PAIR_CELLS = 100
-"""Estimated pairs of words that a pair of lines adds to a table that is not full."""
-
-_PAIR_MEMORY = 300
-"""Approximate bytes per pair of lines, for the numbers of its words."""
-
-_SMALL_MODEL = 100_000_000
-"""Bytes that making a model may take even if the engine has less memory."""
+_CELL_MEMORY = 140  # Approximate bytes, for making a model, per pair of words in its table
+_PAIR_CELLS = 100  # Estimated pairs of words that a pair of lines adds to a table that is not full
+_PAIR_MEMORY = 300  # Approximate bytes per pair of lines, for the numbers of its words
+_SMALL_MODEL = 100_000_000  # Bytes that making a model may take even if the engine has less memory
 
 
 def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
-    """Checks that the tasks that make models fit the memory of the engine.
-
-    Args:
-        job: the job of the stage.
-        pairs: maximum number of pairs that a model learns from.
-        section: part of the config with the option ``pairs``, for the message.
-        models: number of models that are learned side by side.
-
-    Raises:
-        AlignmentModelError: the pairs do not fit into the memory.
-    """
+    """Checks that the tasks that make models fit the memory of the engine."""
     engine, workers = job.config.engine, job.engine.workers
     side_by_side = min(models, workers)
     base = BASE_MEMORY * (1 if engine.kind == "local" else workers)

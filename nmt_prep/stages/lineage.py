@@ -37,47 +37,29 @@ from nmt_prep.stages.compile.tasks import drop_reason, kept_rows
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.pair_files import compiled_pairs, pair_files
 
-_SHOWN = 400
-"""Characters of a side in a message."""
+_SHOWN = 400  # Characters of a side in a message
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A pair, from its files to its record.
-
-    Attributes:
-        split: the split.
-        record: number of the pair in the shuffled split, from 0, through all shards.
-        shard: file name of its shard.
-        position: number of the pair in the shard, from 0. In layout ``packed``, before pairs are packed into rows.
-        corpus: name of the corpus.
-        row: number of the pair in the corpus, from 0, before any pair was dropped.
-        files: where the row is in the files of the corpus.
-        source: text of the source, as it was encoded.
-        target: text of the target, as it was encoded.
-    """
+    """A pair, from its files to its record."""
 
     split: str
-    record: int
-    shard: str
-    position: int
-    corpus: str
-    row: int
-    files: tuple[FilePlace, ...]
-    source: str
-    target: str
+    record: int  # number of the pair in the shuffled split, from 0, through all shards
+    shard: str  # file name of its shard
+    position: int  # number of the pair in the shard, from 0. In layout `packed`, before pairs are packed into rows.
+    corpus: str  # name of the corpus
+    row: int  # number of the pair in the corpus, from 0, before any pair was dropped
+    files: tuple[FilePlace, ...]  # where the row is in the files of the corpus
+    source: str  # text of the source, as it was encoded
+    target: str  # text of the target, as it was encoded
 
 
 class Lineage:
     """The records of a split and the rows that they come from."""
 
     def __init__(self, outputs: Outputs, split: str) -> None:
-        """Reads ``dataset.json``.
-
-        Raises:
-            ArgumentError: there is no such split.
-            RecordsError: ``dataset.json`` is damaged.
-        """
+        """Reads ``dataset.json``."""
         records = outputs.directory_of(Encode)
         info = load_dataset_info(records)
         if split not in info.splits:
@@ -106,10 +88,6 @@ class Lineage:
         Args:
             where: the number of the record in the split (``1017``), its shard and position (``3:17``, or with the file
                 name of the shard), or the corpus and row that it comes from (``news:311``); all numbers are from 0.
-
-        Raises:
-            ArgumentError: there is no such record, shard, corpus or row, or the row was dropped.
-            CorpusError: a part or corpus cannot be read.
         """
         place, colon, number = where.rpartition(":")
         if not number.isascii() or not number.isdecimal() or (colon and not place):
@@ -127,12 +105,7 @@ class Lineage:
         return owned[self._checked(int(number), len(owned), f"pairs in shard {place}")]
 
     def trace(self, record: int) -> Traced:
-        """Returns a record with its origin.
-
-        Raises:
-            ArgumentError: there is no such record.
-            CorpusError: a part or corpus cannot be read.
-        """
+        """Returns a record with its origin."""
         self._checked(record, self.pairs, f"records of {self._split}")
         shard = next(number for number in range(len(self._shards)) if record in self._plan.shard_range(number))
         pair = int(self._plan.shuffle.rows_at([record])[0])
@@ -173,11 +146,7 @@ class Lineage:
 
 
 def read_row(part: PairFile, number: int) -> dict[str, Any]:
-    """Returns a pair of a part as its columns; reads one row group.
-
-    Raises:
-        CorpusError: the part cannot be read.
-    """
+    """Returns a pair of a part as its columns; reads one row group."""
     for group, pairs in enumerate(row_groups(part.path)):
         if number < pairs:
             table = pa.Table.from_batches(list(part.batches([group])))
@@ -190,30 +159,19 @@ def read_row(part: PairFile, number: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FilePlace:
-    """A position in a file of a corpus.
+    """A position in a file of a corpus."""
 
-    Attributes:
-        part: the sides that the file holds: ``source``, ``target`` or ``both``.
-        file: the file, as the config names it.
-        unit: ``line``, or ``pair`` for formats whose pairs are not lines.
-        number: number of that line or pair in the file, from 1.
-    """
-
-    part: str
-    file: str
-    unit: Literal["line", "pair"]
-    number: int
+    part: str  # the sides that the file holds: `source`, `target` or `both`
+    file: str  # the file, as the config names it
+    unit: Literal["line", "pair"]  # `line`, or `pair` for formats whose pairs are not lines
+    number: int  # number of that line or pair in the file, from 1
 
     def __str__(self) -> str:
         return f"{self.file}, {self.unit} {self.number:,}"
 
 
 def corpus_of(config: Config, split: str, name: str) -> tuple[int, Corpus]:
-    """Returns a corpus by its name, or the name of one of its directions, and its number in the split.
-
-    Raises:
-        ArgumentError: there is no such split or corpus.
-    """
+    """Returns a corpus by its name, or the name of one of its directions, and its number in the split."""
     if split not in config.splits:
         raise ArgumentError(f"there is no split {split!r}; the splits are {', '.join(config.splits)}")
     for index, corpus in enumerate(config.splits[split]):
@@ -227,11 +185,7 @@ class CorpusRows:
     """The rows of a corpus."""
 
     def __init__(self, outputs: Outputs, split: str, name: str) -> None:
-        """Finds the corpus; reads no file.
-
-        Raises:
-            ArgumentError: there is no such split or corpus.
-        """
+        """Finds the corpus; reads no file."""
         index, self._corpus = corpus_of(outputs.config, split, name)
         self._outputs = outputs
         self._split = split
@@ -239,12 +193,7 @@ class CorpusRows:
         self._source = corpus_files(outputs, split, index, self._corpus)
 
     def row_of(self, number: int) -> int:
-        """Returns the row of the n-th compiled pair, counted from 0, of a corpus whose parts have no rows.
-
-        Raises:
-            CorpusError: the corpus cannot be read.
-            OutputError: the corpus has fewer pairs than compile found.
-        """
+        """Returns the row of the n-th compiled pair, counted from 0, of a corpus whose parts have no rows."""
         before = 0
         for batch in self._batches():
             rows = kept_rows(batch)
@@ -254,12 +203,7 @@ class CorpusRows:
         raise OutputError(f"{self._source.where} has fewer pairs than were compiled; run again")
 
     def number_of(self, row: int) -> int:
-        """Returns the number of a row among the compiled pairs of the corpus, counted from 0.
-
-        Raises:
-            ArgumentError: there is no such row, or compile dropped it; the message says why.
-            CorpusError: the corpus cannot be read.
-        """
+        """Returns the number of a row among the compiled pairs of the corpus, counted from 0."""
         before = end = 0
         for batch in self._batches():
             assert batch.rows is not None
@@ -277,12 +221,7 @@ class CorpusRows:
         """Returns the position of a row: the number of its part, and its number in the part.
 
         Args:
-            parts: the parts of its split that hold the text that goes into the records.
             row: number of the row, from 0.
-
-        Raises:
-            ArgumentError: there is no such row, or it was dropped; the message says why.
-            CorpusError: a part, or the corpus, cannot be read.
         """
         own = [number for number, part in enumerate(parts) if part.corpus == self._name]
         for number in own:
@@ -298,11 +237,7 @@ class CorpusRows:
         raise self._dropped(row, "clean", self._rejection(row))
 
     def files_of(self, row: int) -> list[FilePlace]:
-        """Returns the positions of a row in the files of the corpus; empty if there is no such row.
-
-        Raises:
-            CorpusError: a file cannot be read.
-        """
+        """Returns the positions of a row in the files of the corpus; empty if there is no such row."""
         if self._corpus.corpora is not None:
             return [FilePlace("both", f"{' and '.join(self._corpus.corpora)}, joined", "pair", row + 1)]
         reader = reader_of(format_of(self._corpus))

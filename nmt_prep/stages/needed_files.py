@@ -51,11 +51,7 @@ def needed_vocabularies(config: Config) -> Iterator[Needed]:
 
 
 def addresses_of(config: Config, names: Collection[str]) -> set[str]:
-    """Returns the addresses of all files that the named corpora need, in any split.
-
-    Raises:
-        ConfigError: no corpus has one of the names.
-    """
+    """Returns the addresses of all files that the named corpora need, in any split."""
     addresses: dict[str, set[str]] = {}
     for needed in needed_files(config):
         addresses.setdefault(needed.corpus, set()).update(needed.mirrors)
@@ -85,8 +81,7 @@ def _addresses(mirrors: Sequence[str], kind: Kind) -> tuple[str, ...]:
     return tuple(str(repository_address(url, kind)[0]) if is_hub_id(url) else url for url in mirrors)
 
 
-MERGES = "merges"
-"""End of the key of the second file."""
+MERGES = "merges"  # End of the key of the second file
 
 _LAST_NAME = re.compile(r"(?<![^/])([^/?]+)(\?.*)?$")
 

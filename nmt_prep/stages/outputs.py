@@ -32,21 +32,12 @@ from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.shuffled_text import SPILL_TEXT, Wanted, shuffled_text
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, tag_settings
 
-DESCRIPTION = "output.json"
-"""Name of the file that describes an output."""
-
-_FACTS = ("kind", "size", "pad_id", "eos_id", "bos_id", "unk_id")
-"""The facts of a vocabulary that training code needs."""
+DESCRIPTION = "output.json"  # Name of the file that describes an output
+_FACTS = ("kind", "size", "pad_id", "eos_id", "bos_id", "unk_id")  # The facts of a vocabulary that training code needs
 
 
 def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
-    """Writes the files of a shard. Ticks are pairs.
-
-    Raises:
-        RecordsError: the records cannot be read, or do not hold all pairs of the shard.
-        EncodeError: a piece of the text contains white space, and cannot be written as a word.
-        OutputError: a file cannot be written.
-    """
+    """Writes the files of a shard. Ticks are pairs."""
     read = 0
 
     def count(pairs: int) -> None:
@@ -80,30 +71,19 @@ WRITE = Round("outputs", write_output, ShardMade, made=_written, words="writing 
 
 @dataclass(frozen=True)
 class OutputFacts:
-    """An output, as later stages see it.
-
-    Attributes:
-        kind: its kind.
-        pairs: number of pairs of each split.
-        files: number of files of its shards.
-        bytes: their size.
-    """
+    """An output, as later stages see it."""
 
     kind: str
-    pairs: dict[str, int]
-    files: int
-    bytes: int
+    pairs: dict[str, int]  # number of pairs of each split
+    files: int  # number of files of its shards
+    bytes: int  # their size
 
 
 @dataclass(frozen=True)
 class OutputsOutput:
-    """The outputs.
+    """The outputs."""
 
-    Attributes:
-        outputs: their facts by the names of their directories.
-    """
-
-    outputs: dict[str, OutputFacts]
+    outputs: dict[str, OutputFacts]  # their facts by the names of their directories
 
 
 class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):

@@ -51,11 +51,7 @@ def compiled_files(job: Outputs) -> dict[str, list[PairFile]]:
 
 
 def compiled_pairs(job: Outputs, split: str, corpus: str) -> Iterator[PairBatch]:
-    """Yields the compiled pairs of a corpus, whose parts have rows, with their scores.
-
-    Raises:
-        CorpusError: a part cannot be read.
-    """
+    """Yields the compiled pairs of a corpus, whose parts have rows, with their scores."""
     for part in compiled_files(job)[split]:
         for batch in iter_pairs(part.path) if part.corpus == corpus else ():
             source, target = (batch.column(side).cast(pa.large_string()) for side in SIDES)

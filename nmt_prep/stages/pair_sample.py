@@ -18,38 +18,23 @@ from nmt_prep.sides import SIDES
 
 @dataclass(frozen=True)
 class SelectTask:
-    """A part to draw pairs from.
+    """A part to draw pairs from."""
 
-    Attributes:
-        key: name of the task.
-        part: the part.
-        limit: pairs with smaller random numbers are in the sample.
-        seed: seed of the random numbers.
-        output: file to write.
-    """
-
-    key: str
+    key: str  # name of the task
     part: Path
-    limit: int
-    seed: int
-    output: Path
+    limit: int  # pairs with smaller random numbers are in the sample
+    seed: int  # seed of the random numbers
+    output: Path  # file to write
 
 
 @dataclass(frozen=True)
 class DrawnFiles:
-    """The files with the pairs that were drawn from the parts of a corpus. Several files may have the same pairs.
+    """The files with the pairs that were drawn from the parts of a corpus. Several files may have the same pairs."""
 
-    Attributes:
-        files: the files, with the columns ``source``, ``target``, ``key`` and ``order``.
-        drawn: number of pairs in the files.
-        pairs: number of pairs of the corpus.
-        limit: its pairs with smaller random numbers were drawn.
-    """
-
-    files: tuple[Path, ...]
-    drawn: int
-    pairs: int
-    limit: int
+    files: tuple[Path, ...]  # the files, with the columns `source`, `target`, `key` and `order`
+    drawn: int  # number of pairs in the files
+    pairs: int  # number of pairs of the corpus
+    limit: int  # its pairs with smaller random numbers were drawn
 
 
 def reader_of(corpora: Sequence[DrawnFiles]) -> Read:
@@ -64,12 +49,7 @@ def reader_of(corpora: Sequence[DrawnFiles]) -> Read:
 
 
 def select_pairs(task: SelectTask, tick: Tick) -> int:
-    """Writes the distinct pairs of a part that are in the sample; returns their number. It ticks for each pair.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: the file cannot be written.
-    """
+    """Writes the distinct pairs of a part that are in the sample; returns their number. It ticks for each pair."""
     chosen: list[pa.RecordBatch] = []
     for batch in iter_pairs(task.part, columns=SIDES):
         chosen.append(drawn(batch, task.limit, task.seed))
@@ -96,15 +76,7 @@ def draw_samples(
     seed: int,
     scratch: Path,
 ) -> Rounds[dict[str, dict[str, DrawnFiles]]]:
-    """Yields the round; returns the drawn pairs of each corpus of each text, in the order of their parts.
-
-    Args:
-        selecting: the round.
-        texts: the parts of each text by its name.
-        most: approximate maximum number of pairs in the sample of each text.
-        seed: seed of the sample.
-        scratch: directory for the files.
-    """
+    """Yields the round; returns the drawn pairs of each corpus of each text, in the order of their parts."""
     pairs: dict[str, dict[str, int]] = {name: {} for name in texts}
     tasks: dict[str, list[SelectTask]] = {}
     for name, parts in texts.items():

@@ -37,8 +37,7 @@ from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
 
-CARD_INPUTS: tuple[type[AnyStage], ...] = (Download, Encode, Report)
-"""The stages whose output the card describes."""
+CARD_INPUTS: tuple[type[AnyStage], ...] = (Download, Encode, Report)  # The stages whose output the card describes
 
 _LICENCES = re.compile(
     r"mit|apache-2\.0|bsd(-[23]-clause)?|cc0-1\.0|cc-by(-nc)?(-sa|-nd)?-[234]\.0|cc-by-2\.5|odc-by|odbl|pddl|"
@@ -56,17 +55,7 @@ _CONTENT: Mapping[type[AnyStage], str] = {
 
 
 def publication_card(job: Job, url: str, stages: Sequence[type[AnyStage]]) -> bytes:
-    """Returns the card, as Markdown with a YAML header which gives the hub languages, sizes, licences and files.
-
-    Args:
-        job: job of the stage publish.
-        url: URL of the publication.
-        stages: the stages whose output is published.
-
-    Raises:
-        OutputError: the report of the run cannot be read.
-        RecordsError: ``dataset.json`` cannot be read.
-    """
+    """Returns the card, as Markdown with a YAML header which gives the hub languages, sizes, licences and files."""
     info, config = load_dataset_info(job.directory_of(Encode)), job.config
     hub = hub_address(url)
     assert hub is not None
@@ -197,23 +186,14 @@ class AnnounceTask:
 
 @dataclass(frozen=True)
 class UploadTask:
-    """A file to upload.
+    """A file to upload."""
 
-    Attributes:
-        key: name of the task.
-        settings: URL and options of the store.
-        path: the file.
-        name: name of the file in the publication.
-        file: size and digest of the file.
-        number: number of the publication.
-    """
-
-    key: str
-    settings: PublishSettings
-    path: Path
-    name: str
-    file: PublishedFile
-    number: int
+    key: str  # name of the task
+    settings: PublishSettings  # URL and options of the store
+    path: Path  # the file
+    name: str  # name of the file in the publication
+    file: PublishedFile  # size and digest of the file
+    number: int  # number of the publication
 
 
 @dataclass(frozen=True)
@@ -234,23 +214,14 @@ class Uploaded:
 
 
 def announce_publication(task: AnnounceTask, meter: Meter) -> Announced:
-    """Begins a publication in the object store.
-
-    Raises:
-        ConfigError: a package for the URL's scheme is not installed.
-        OutputError: the storage failed.
-    """
+    """Begins a publication in the object store."""
     number, missing = publisher_for(task.settings).announce(task.fingerprint, task.wanted)
     meter.advance(1)
     return Announced(number, tuple(missing))
 
 
 def upload_file(task: UploadTask, tick: Tick) -> Uploaded:
-    """Uploads one file. Ticks are bytes.
-
-    Raises:
-        OutputError: the storage failed, or the file was changed since it was made.
-    """
+    """Uploads one file. Ticks are bytes."""
     digest = publisher_for(task.settings).upload(task.path, task.name, tick)
     if digest != task.file.sha256:
         raise OutputError(f"{task.path} was changed after it was made; run again with --verify to rebuild it")
@@ -355,11 +326,7 @@ def _settings(config: Config) -> PublishSettings:
 
 
 def publisher_for(settings: PublishSettings) -> Publisher:
-    """Returns the publisher for a URL.
-
-    Raises:
-        ConfigError: a package for the URL's scheme is not installed.
-    """
+    """Returns the publisher for a URL."""
     return HubPublisher(settings) if _is_hub(settings) else StorePublisher(settings)
 
 

@@ -81,16 +81,7 @@ SCHEMA = 1
 
 
 def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthWarning]]) -> Json:
-    """Returns the report as JSON values.
-
-    Args:
-        job: job of the stage report.
-        info: content of ``dataset.json``.
-        warnings: warnings about the data, each with the name of its stage.
-
-    Raises:
-        RecordsError: an index of a shard cannot be read.
-    """
+    """Returns the report as JSON values."""
     from nmt_prep.reporting.batching import estimate_batches  # noqa: PLC0415  (loads numpy)
     from nmt_prep.reporting.columns import column_facts  # noqa: PLC0415  (loads numpy)
     from nmt_prep.reporting.sections.training import training_facts  # noqa: PLC0415  (loads numpy)

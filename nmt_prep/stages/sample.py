@@ -46,36 +46,22 @@ from nmt_prep.stages.sentences import documents_stages
 
 Unit: TypeAlias = Literal["characters", "bytes"]
 
-Text: TypeAlias = "tuple[memoryview, int]"
-r"""Lines of a sample in UTF-8, each followed by ``\n``, and their number."""
+Text: TypeAlias = "tuple[memoryview, int]"  # Lines of a sample in UTF-8, each followed by `\n`, and their number
 
 
 @dataclass(frozen=True)
 class RawLines:
-    """All lines of one side of a corpus.
+    """All lines of one side of a corpus."""
 
-    Attributes:
-        source: the corpus.
-        languages: languages of the config.
-        side: the side to sample.
-        bytes: UTF-8 bytes of the lines of the side, as compile counted them.
-        sound: true if compile found no fault with any pair.
-        steps: all steps of the files that are read in place, by the reader's names of the files.
-    """
-
-    source: CorpusFiles
-    languages: Languages
-    side: Side
-    bytes: int
-    sound: bool
-    steps: Mapping[str, StepRange]
+    source: CorpusFiles  # the corpus
+    languages: Languages  # languages of the config
+    side: Side  # the side to sample
+    bytes: int  # UTF-8 bytes of the lines of the side, as compile counted them
+    sound: bool  # true if compile found no fault with any pair
+    steps: Mapping[str, StepRange]  # all steps of the files that are read in place, by the reader's names of the files
 
     def sampled(self, budget: int, unit: Unit) -> Iterator[Text]:
-        """Yields every n-th line until a budget is used up.
-
-        Raises:
-            CorpusError: the corpus cannot be read; the message begins with its key in the config.
-        """
+        """Yields every n-th line until a budget is used up."""
         try:
             lines = whole_lines(self.steps) if self.steps else None
             reader = open_corpus(self.source.corpus, self.source.files, self.languages, lines)
@@ -93,24 +79,14 @@ class RawLines:
 
 @dataclass(frozen=True)
 class CleanedLines:
-    """The lines of one side of a cleaned corpus.
+    """The lines of one side of a cleaned corpus."""
 
-    Attributes:
-        parts: the cleaned parts of the corpus, in order.
-        side: the side to sample.
-        bytes: UTF-8 bytes of the lines of the side, with one byte for the end of each line.
-    """
-
-    parts: tuple[Path, ...]
-    side: Side
-    bytes: int
+    parts: tuple[Path, ...]  # the cleaned parts of the corpus, in order
+    side: Side  # the side to sample
+    bytes: int  # UTF-8 bytes of the lines of the side, with one byte for the end of each line
 
     def sampled(self, budget: int, unit: Unit) -> Iterator[Text]:
-        """Yields every n-th line until a budget is used up.
-
-        Raises:
-            CorpusError: a part cannot be read.
-        """
+        """Yields every n-th line until a budget is used up."""
         lines = (batch.column(self.side) for path in self.parts for batch in iter_pairs(path, columns=[self.side]))
         taken = every(lines, stride_of(self.bytes, budget))
         return affordable((batch.cast(pa.large_string()) for batch in taken), budget, unit)
@@ -118,21 +94,13 @@ class CleanedLines:
 
 @dataclass(frozen=True)
 class SampleTask:
-    """One side of a corpus to sample from.
+    """One side of a corpus to sample from."""
 
-    Attributes:
-        key: name of the task.
-        lines: the lines of the corpus.
-        budget: size of the sample, in ``unit``.
-        output: the file to write.
-        unit: unit of the budget. A text that has fewer bytes than its budget is repeated.
-    """
-
-    key: str
-    lines: RawLines | CleanedLines
-    budget: int
-    output: Path
-    unit: Unit = "characters"
+    key: str  # name of the task
+    lines: RawLines | CleanedLines  # the lines of the corpus
+    budget: int  # size of the sample, in `unit`
+    output: Path  # the file to write
+    unit: Unit = "characters"  # unit of the budget. A text that has fewer bytes than its budget is repeated.
 
     def sampled(self) -> Iterator[Text]:
         """Yields the lines of the sample."""
@@ -156,12 +124,7 @@ class SampleSize:
 
 
 def sample_corpus(task: SampleTask, tick: Tick) -> SampleSize:
-    """Writes the sample of one side of a corpus. Ticks are lines.
-
-    Raises:
-        CorpusError: the corpus cannot be read.
-        OutputError: the sample cannot be written.
-    """
+    """Writes the sample of one side of a corpus. Ticks are lines."""
     lines = size = 0
     with atomic_write(task.output) as beside, beside.open("wb") as output:
         for text, count in task.sampled():
@@ -335,7 +298,6 @@ def affordable(batches: Iterator[pa.Array], budget: int, unit: Unit = "character
     Args:
         batches: non-empty Arrow string arrays.
         budget: number of characters, which upstream calls bytes; or number of bytes, line ends included.
-        unit: unit of the budget.
     """
     for batch in batches:
         lines = strip_lines(batch)
@@ -357,13 +319,7 @@ def sampled_lines(
     removed. Lines that are not taken are not checked. The next step overwrites the bytes of the lines.
 
     Args:
-        files: the files, in order.
-        stride: n, 1 or more.
-        budget: characters, 1 or more; the line that uses up the budget is taken too.
         steps: all steps of a file, for files whose bytes are to be checked.
-
-    Raises:
-        CorpusError: a file cannot be read, has changed, or is no longer UTF-8.
     """
     sampler = LineSampler(stride, budget)
     lines = 0

@@ -43,29 +43,17 @@ from nmt_prep.subwords.frame import Frame
 
 @dataclass(frozen=True)
 class TextTask:
-    """A part whose text goes to a spill file.
+    """A part whose text goes to a spill file."""
 
-    Attributes:
-        key: name of the task.
-        part: the part.
-        corpus: number of its corpus among the corpora of the split.
-        first_row: number of its first pair in the split.
-        plan: assigns pairs to buckets.
-        spill: the file to write.
-        tags: for each side with a tag, the tag, which becomes the first word of each line.
-        linking: how the lines get links of pieces; None for lines of text without links.
-        memory: bytes of memory that the task may use.
-    """
-
-    key: str
+    key: str  # name of the task
     part: PairFile
-    corpus: int
-    first_row: int
-    plan: ShardPlan
-    spill: Path
-    tags: Mapping[Side, str]
-    linking: Linking | None
-    memory: int
+    corpus: int  # number of its corpus among the corpora of the split
+    first_row: int  # number of its first pair in the split
+    plan: ShardPlan  # assigns pairs to buckets
+    spill: Path  # the file to write
+    tags: Mapping[Side, str]  # for each side with a tag, the tag, which becomes the first word of each line
+    linking: Linking | None  # how the lines get links of pieces; None for lines of text without links
+    memory: int  # bytes of memory that the task may use
 
 
 @dataclass(frozen=True)
@@ -77,12 +65,7 @@ class Spilled:
 
 
 def spill_text(task: TextTask, tick: Tick) -> Spilled:
-    """Writes the stripped text of a part to a spill file. Ticks are pairs.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: the spill file cannot be written.
-    """
+    """Writes the stripped text of a part to a spill file. Ticks are pairs."""
     row, cut = task.first_row, 0
     links = iter(()) if task.linking is None else task.linking.batches()
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
@@ -108,19 +91,12 @@ LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, 
 
 @dataclass(frozen=True, order=True)
 class Wanted:
-    """Lines that outputs need.
-
-    Attributes:
-        split: the split.
-        shards: number of shards.
-        form: form of the lines.
-        tagged: True if lines begin with the tags of their corpora.
-    """
+    """Lines that outputs need."""
 
     split: str
-    shards: int
-    form: Form
-    tagged: bool = True
+    shards: int  # number of shards
+    form: Form  # form of the lines
+    tagged: bool = True  # True if lines begin with the tags of their corpora
 
     @property
     def name(self) -> str:
@@ -131,13 +107,7 @@ class Wanted:
 def shuffled_text(
     job: Job, parts: Mapping[str, Sequence[PairFile]], wanted: Iterable[Wanted]
 ) -> Rounds[dict[Wanted, list[TextPairs]]]:
-    """Yields the rounds that shuffle lines; returns the pairs of each shard.
-
-    Args:
-        job: job of the stage.
-        parts: the parts of each split.
-        wanted: the lines that outputs need.
-    """
+    """Yields the rounds that shuffle lines; returns the pairs of each shard."""
     plans = {want: _plan(job.config, want, parts[want.split], job.directory_of(Encode)) for want in sorted(set(wanted))}
     linkings = {form: None if form == "text" else Linkings(job, form) for form in {want.form for want in plans}}
     spills = [
@@ -195,28 +165,16 @@ LinkedForm: TypeAlias = Literal["linked_text", "linked_tsv", "linked_pieces"]
 
 @dataclass(frozen=True)
 class Linking:
-    """Settings for the links of pieces of the lines of a part.
+    """Settings for the links of pieces of the lines of a part."""
 
-    Attributes:
-        form: the form of the lines.
-        links: the links of the words of the part.
-        vocabularies: vocabulary of each side.
-        frames: for each side, the special pieces around the ids of each row.
-        words: True for word links after lines without tags, which are joined later.
-    """
-
-    form: LinkedForm
-    links: AlignedPart
-    vocabularies: Mapping[Side, BuiltVocabulary]
-    frames: Mapping[Side, Frame]
-    words: bool = False
+    form: LinkedForm  # the form of the lines
+    links: AlignedPart  # the links of the words of the part
+    vocabularies: Mapping[Side, BuiltVocabulary]  # vocabulary of each side
+    frames: Mapping[Side, Frame]  # for each side, the special pieces around the ids of each row
+    words: bool = False  # True for word links after lines without tags, which are joined later
 
     def batches(self) -> Iterator[Links]:
-        """Yields the links of words of the batches of the part.
-
-        Raises:
-            CorpusError: the file cannot be read.
-        """
+        """Yields the links of words of the batches of the part."""
         return self.links.linked()
 
     def linked(
@@ -225,15 +183,6 @@ class Linking:
         """Returns the lines of both sides, and how many lack the links of long words.
 
         The lines of the target end with the links of pieces.
-
-        Args:
-            links: links of the words of the pairs.
-            text: the stripped text of each side.
-            tags: for each side with a tag, the tag.
-
-        Raises:
-            EncodeError: a piece of the text contains white space.
-            VocabularyError: a vocabulary cannot be read.
         """
         if self.words:
             return text["source"], joined_columns(text["target"], [pharaoh(links)]), 0
@@ -264,10 +213,6 @@ def places_of_lines(
     """Returns lines of text, and the spans of their words and pieces.
 
     Args:
-        form: the form of the lines.
-        tokenizer: the tokenizer of the side.
-        text: the text of the lines.
-        starts: the start of each line before its text, such as a tag.
         before: UTF-8 bytes of the starts.
     """
     words = words_of(TextColumn.from_arrow(text))

@@ -24,40 +24,21 @@ SpecialNames: TypeAlias = "Collection[str] | Literal['all']"
 
 @dataclass(frozen=True, slots=True)
 class AddedToken:
-    """An added token.
+    """An added token."""
 
-    Attributes:
-        id: id of the token.
-        special: True if the token is found only where the caller allows it.
-        normalized: True to search the normalised name in normalised text; False to search the name in the text itself.
-        lstrip: True if the token includes the white space before it.
-        rstrip: True if the token includes the white space after it.
-        single_word: True if the token is found only without an adjacent letter, digit or underscore.
-    """
-
-    id: int
-    special: bool = True
+    id: int  # id of the token
+    special: bool = True  # True if the token is found only where the caller allows it
+    # True to search the normalised name in normalised text; False to search the name in the text itself
     normalized: bool = False
-    lstrip: bool = False
-    rstrip: bool = False
-    single_word: bool = False
+    lstrip: bool = False  # True if the token includes the white space before it
+    rstrip: bool = False  # True if the token includes the white space after it
+    single_word: bool = False  # True if the token is found only without an adjacent letter, digit or underscore
 
 
 def allowed_specials(
     text: str, added: Mapping[str, AddedToken], allowed: SpecialNames, disallowed: SpecialNames
 ) -> frozenset[str]:
-    """Returns the names of the special tokens to recognise in a text.
-
-    Args:
-        text: the text.
-        added: all added tokens.
-        allowed: names to recognise as special tokens, or "all".
-        disallowed: names that the text must not contain, or "all" for all names that are not allowed. All other names
-            are ordinary text.
-
-    Raises:
-        EncodeError: the text contains a disallowed name.
-    """
+    """Returns the names of the special tokens to recognise in a text."""
     known = frozenset(name for name, token in added.items() if token.special)
     allowed_names = known if allowed == "all" else known & frozenset(allowed)
     disallowed_names = known - allowed_names if disallowed == "all" else frozenset(disallowed)
@@ -73,11 +54,7 @@ class AddedTokenFinder:
     """Finds several added tokens in one pass, either before or after normalisation."""
 
     def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
-        """Compiles the search.
-
-        Args:
-            tokens: added tokens by the text to search for; at least one.
-        """
+        """Compiles the search."""
         self._tokens = tokens
         self._names = _any_of(tokens)
 
@@ -113,30 +90,18 @@ class AddedTokenFinder:
 
 @dataclass(frozen=True, slots=True)
 class DividedLines:
-    """Lines divided at added tokens.
+    """Lines divided at added tokens."""
 
-    Attributes:
-        texts: the texts between tokens, and an empty text for each token.
-        continued: for each text 1 if it does not begin its line; uint8, shape ``[texts]``.
-        firsts: index of the first text of each line, then the number of texts; int64, shape ``[lines + 1]``.
-        places: indices of the texts that represent tokens, ascending; int64, shape ``[tokens]``.
-        ids: ids of these tokens; int32, shape ``[tokens]``.
-    """
-
-    texts: TextColumn
-    continued: npt.NDArray[np.uint8]
+    texts: TextColumn  # the texts between tokens, and an empty text for each token
+    continued: npt.NDArray[np.uint8]  # for each text 1 if it does not begin its line; uint8, shape `[texts]`
+    # index of the first text of each line, then the number of texts; int64, shape `[lines + 1]`
     firsts: npt.NDArray[np.int64]
-    places: npt.NDArray[np.int64]
-    ids: npt.NDArray[np.int32]
+    places: npt.NDArray[np.int64]  # indices of the texts that represent tokens, ascending; int64, shape `[tokens]`
+    ids: npt.NDArray[np.int32]  # ids of these tokens; int32, shape `[tokens]`
 
     @classmethod
     def of(cls, lines: Iterable[str], parts: Callable[[str], Iterable[bytes | int]]) -> Self:
-        """Divides lines.
-
-        Args:
-            lines: the lines.
-            parts: returns the texts (UTF-8) and the ids of the tokens of a line, in order.
-        """
+        """Divides lines."""
         data = bytearray()
         ends, firsts, continued, places, ids = [0], [0], list[int](), list[int](), list[int]()
         for line in lines:
@@ -158,11 +123,7 @@ class DividedLines:
         )
 
     def joined(self, rows: Ragged) -> Ragged:
-        """Returns the ids of the lines.
-
-        Args:
-            rows: the ids of the texts.
-        """
+        """Returns the ids of the lines."""
         lengths = np.diff(rows.offsets)
         values = np.insert(rows.values, rows.offsets[self.places], self.ids)
         lengths[self.places] += 1
@@ -176,10 +137,7 @@ def finder(
     """Returns a finder of ordinary and allowed special tokens; None if there are none.
 
     Args:
-        added: all added tokens.
-        allowed: names of the special tokens to find.
         normalized: True for tokens to find in normalised text, False for the others.
-        normal: function that normalises text.
     """
     wanted = {
         normal(name) if normalized else name: token

@@ -15,44 +15,26 @@ from nmt_prep.subwords.tokenizer import IdLayout
 
 @dataclass(frozen=True)
 class VocabularyFacts:
-    """A vocabulary, as ``vocab.json`` and ``dataset.json`` describe it.
+    """A vocabulary, as ``vocab.json`` and ``dataset.json`` describe it."""
 
-    Attributes:
-        file: name of its file in the stage's directory.
-        kind: name of the dialect.
-        id_layout: id layout of a SentencePiece model; None for other dialects.
-        size: number of pieces.
-        fingerprint: fingerprint of the tokenizer.
-        unicode_version: Unicode version of the character classes; None if the dialect does not depend on it.
-        pad_id: id of padding; None if there is no such piece.
-        eos_id: id of the end of sentence; None if there is no such piece.
-        bos_id: id of the start of sentence; None if there is no such piece.
-        unk_id: id of unknown text; None if there is no such piece.
-    """
-
-    file: str
-    kind: str
-    id_layout: IdLayout | None
-    size: int
-    fingerprint: str
-    unicode_version: str | None
-    pad_id: int | None
-    eos_id: int | None
-    bos_id: int | None
-    unk_id: int | None
+    file: str  # name of its file in the stage's directory
+    kind: str  # name of the dialect
+    id_layout: IdLayout | None  # id layout of a SentencePiece model; None for other dialects
+    size: int  # number of pieces
+    fingerprint: str  # fingerprint of the tokenizer
+    unicode_version: str | None  # Unicode version of the character classes; None if the dialect does not depend on it
+    pad_id: int | None  # id of padding; None if there is no such piece
+    eos_id: int | None  # id of the end of sentence; None if there is no such piece
+    bos_id: int | None  # id of the start of sentence; None if there is no such piece
+    unk_id: int | None  # id of unknown text; None if there is no such piece
 
 
 @dataclass(frozen=True)
 class DescribedVocabulary:
-    """A vocabulary that is ready for use.
+    """A vocabulary that is ready for use."""
 
-    Attributes:
-        facts: description of the vocabulary.
-        pieces: ids of the pieces that the config names (such as ``vocab.reserved``); frames may use them.
-    """
-
-    facts: VocabularyFacts
-    pieces: dict[str, int]
+    facts: VocabularyFacts  # description of the vocabulary
+    pieces: dict[str, int]  # ids of the pieces that the config names (such as `vocab.reserved`); frames may use them
 
 
 def describe_vocabulary(
@@ -61,10 +43,7 @@ def describe_vocabulary(
     """Describes a loaded vocabulary.
 
     Args:
-        tokenizer: the loaded vocabulary.
-        file: name of its file in the stage's directory.
         id_layout: id layout of a SentencePiece model; None for other dialects.
-        named: the pieces that the config names; texts that are not single pieces are skipped.
     """
     facts = VocabularyFacts(
         file=file,
@@ -93,11 +72,7 @@ class BuiltVocabulary:
     facts: VocabularyFacts
 
     def load(self) -> Tokenizer:
-        """Returns the tokenizer; each process loads it only once.
-
-        Raises:
-            VocabularyError: the file cannot be read, or does not match the fingerprint.
-        """
+        """Returns the tokenizer; each process loads it only once."""
         return _loaded(self)
 
 

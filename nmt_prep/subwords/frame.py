@@ -19,27 +19,17 @@ from nmt_prep.subwords.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The ids at the start and at the end of every row.
+    """The ids at the start and at the end of every row."""
 
-    Attributes:
-        before: ids at the start of a row.
-        after: ids at the end of a row.
-    """
-
-    before: tuple[int, ...] = ()
-    after: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()  # ids at the start of a row
+    after: tuple[int, ...] = ()  # ids at the end of a row
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, tag: str | None = None, *, eos: bool = True) -> Self:
         """Returns the usual frame: the tag, the text, the end of sentence.
 
         Args:
-            tokenizer: the tokenizer that gives the ids.
             tag: a piece, as :meth:`Tokenizer.piece_id` takes it; None for no tag.
-            eos: False leaves out the end of sentence.
-
-        Raises:
-            VocabularyError: the tag is not a piece of the vocabulary, or there is no eos piece.
         """
         if eos and tokenizer.eos_id is None:
             raise VocabularyError("the vocabulary has no eos piece, but every row must end with one; train it with one")
@@ -51,12 +41,7 @@ class Frame:
         """Returns the frame that a text such as ``{tag} {ids} </s>`` describes; the usual frame for None.
 
         Args:
-            tokenizer: the tokenizer that gives the ids.
-            text: pieces separated by spaces, with ``{ids}`` once, and ``{tag}`` for the tag.
             tag: the piece for ``{tag}``; None for no tag.
-
-        Raises:
-            VocabularyError: a piece is not in the vocabulary, or there is no eos piece for the usual frame.
         """
         if text is None:
             return cls.of(tokenizer, tag)
@@ -70,11 +55,7 @@ class Frame:
         return len(self.before) + len(self.after)
 
     def around(self, rows: Ragged) -> Ragged:
-        """Returns the rows, each within the frame.
-
-        Raises:
-            ValueError: the offsets do not increase, or exceed the number of values.
-        """
+        """Returns the rows, each within the frame."""
         if not self.before and not self.after:
             return rows
         return Ragged(

@@ -18,16 +18,11 @@ _WHITE = re.compile(r"\s")
 
 
 class PieceText:
-    """Converts ids to lines of pieces, and back.
-
-    Attributes:
-        tokenizer: the tokenizer of these pieces.
-        texts: the text of each piece, in order of ids.
-    """
+    """Converts ids to lines of pieces, and back."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
-        self.texts = tokenizer.words()
+        self.tokenizer = tokenizer  # the tokenizer of these pieces
+        self.texts = tokenizer.words()  # the text of each piece, in order of ids
         self._column = pa.array(self.texts, pa.large_string())
         self._ids = {text: number for number, text in enumerate(self.texts)}
         self._white = np.array([_WHITE.search(text) is not None for text in self.texts], dtype=np.bool_)
@@ -49,11 +44,7 @@ class PieceText:
         return words
 
     def check(self, ids: npt.NDArray[np.int32]) -> None:
-        """Checks that the pieces of ids can be written as words.
-
-        Raises:
-            EncodeError: a piece contains white space.
-        """
+        """Checks that the pieces of ids can be written as words."""
         if not self._some_white:
             return
         white = self._white[ids]
@@ -65,22 +56,14 @@ class PieceText:
             )
 
     def lines(self, rows: Ragged) -> pa.Array:
-        """Returns one line per row, with pieces separated by spaces, as a ``large_string`` array.
-
-        Raises:
-            EncodeError: an id is not in the vocabulary, or its piece contains white space.
-        """
+        """Returns one line per row, with pieces separated by spaces, as a ``large_string`` array."""
         if len(rows.values) and not 0 <= int(rows.values.min()) <= int(rows.values.max()) < len(self.texts):
             raise EncodeError(f"ids must be from 0 to {len(self.texts) - 1}")
         self.check(rows.values)
         return _joined(rows, self._column.take(pa.array(rows.values)))
 
     def rows(self, lines: Iterable[str]) -> Ragged:
-        """Returns the ids of each line of pieces; spaces separate the pieces.
-
-        Raises:
-            EncodeError: a piece is not in the vocabulary.
-        """
+        """Returns the ids of each line of pieces; spaces separate the pieces."""
         try:
             return Ragged.from_lists([[self._ids[piece] for piece in line.split(" ") if piece] for line in lines])
         except KeyError as error:
@@ -93,11 +76,7 @@ def id_lines(rows: Ragged) -> pa.Array:
 
 
 def id_rows(lines: Iterable[str]) -> Ragged:
-    """Parses lines of ids.
-
-    Raises:
-        EncodeError: a word is not an integer from 0 to 2**31 - 1.
-    """
+    """Parses lines of ids."""
     rows = []
     for line in lines:
         try:

@@ -14,11 +14,8 @@ from nmt_prep.runtime import needed_extra
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.tokenizer import read_vocabulary
 
-SPACE = "▁"
-"""The character that stands for a space in SentencePiece's pieces, and in the files made from them."""
-
-FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-"""The flags of an added token."""
+SPACE = "▁"  # The character that stands for a space in SentencePiece's pieces, and in the files made from them
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")  # The flags of an added token
 
 USUAL_NAMES = {
     "pad": ("<pad>", "[PAD]", "<|padding|>"),
@@ -27,22 +24,16 @@ USUAL_NAMES = {
 }
 """Names that special tokens usually have, most likely first."""
 
-SURROGATE = re.compile("[\ud800-\udfff]")
-"""A lone surrogate, which UTF-8 cannot represent."""
+SURROGATE = re.compile("[\ud800-\udfff]")  # A lone surrogate, which UTF-8 cannot represent
 
 _Name = TypeVar("_Name", bound=str | bytes)
 _Result = TypeVar("_Result")
 
-_DEEPEST = 100
-"""Maximum number of levels of a file; deeper nesting could end recursive functions."""
+_DEEPEST = 100  # Maximum number of levels of a file; deeper nesting could end recursive functions
 
 
 def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:
-    """Returns the object that a JSON file contains; messages name the file ``where``.
-
-    Raises:
-        VocabularyError: the file is not UTF-8, not JSON, not an object, or nested too deeply.
-    """
+    """Returns the object that a JSON file contains; messages name the file ``where``."""
     try:
         parsed = json.loads(text_of(where, data))
     except (json.JSONDecodeError, RecursionError) as error:
@@ -59,11 +50,7 @@ def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:
 
 
 def text_of(where: str | Path, data: bytes) -> str:
-    """Returns the text of a file; messages name the file ``where``.
-
-    Raises:
-        VocabularyError: the file is not UTF-8.
-    """
+    """Returns the text of a file; messages name the file ``where``."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -136,33 +123,21 @@ def unsupported(where: str, what: str, advice: str) -> VocabularyError:
 
 
 def object_at(value: object, key: str, where: str) -> dict[str, Any]:
-    """Returns the value of ``key`` if it is an object.
-
-    Raises:
-        VocabularyError: the value is missing, or is something else.
-    """
+    """Returns the value of ``key`` if it is an object."""
     if not isinstance(value, dict):
         raise VocabularyError(f"{where}: {key} is missing or not an object; check that this is a whole tokenizer.json")
     return value
 
 
 def list_at(value: object, key: str, where: str) -> list[Any]:
-    """Returns the value of ``key`` if it is a list.
-
-    Raises:
-        VocabularyError: the value is missing, or is something else.
-    """
+    """Returns the value of ``key`` if it is a list."""
     if not isinstance(value, list):
         raise VocabularyError(f"{where}: {key} is missing or not a list; check that this is a whole tokenizer.json")
     return value
 
 
 def read_ids(vocab: object, where: str) -> dict[str, int]:
-    """Returns the id of each token of a BPE model.
-
-    Raises:
-        VocabularyError: an id is not a number.
-    """
+    """Returns the id of each token of a BPE model."""
     ids = object_at(vocab, "model.vocab", where)
     for token, value in ids.items():
         if not isinstance(value, int) or isinstance(value, bool):
@@ -171,16 +146,7 @@ def read_ids(vocab: object, where: str) -> dict[str, int]:
 
 
 def read_added(entries: object, ids: Mapping[str, int], where: str) -> dict[str, AddedToken]:
-    """Returns the added tokens by name.
-
-    Args:
-        entries: the value of ``added_tokens``.
-        ids: id of each token of the model.
-        where: the file, for messages.
-
-    Raises:
-        VocabularyError: a token is damaged, or has an id that tokenizers would not give it.
-    """
+    """Returns the added tokens by name."""
     added: dict[str, AddedToken] = {}
     for listed in list_at(entries or [], "added_tokens", where):
         entry = listed if isinstance(listed, dict) else {}
@@ -223,16 +189,7 @@ def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], wh
 
 
 def names_by_id(ids: Mapping[_Name, int], where: str, most: int) -> list[_Name | str]:
-    """Returns the name of each id; "" for unused ids.
-
-    Args:
-        ids: id of each piece.
-        where: the file, for messages.
-        most: upper limit of the number of ids.
-
-    Raises:
-        VocabularyError: two pieces have the same id, or ids are negative, too large or sparse.
-    """
+    """Returns the name of each id; "" for unused ids."""
     largest = max(ids.values(), default=-1)
     if not 0 <= largest < min(2 * len(ids) + 1024, most) or min(ids.values()) < 0:
         raise VocabularyError(
@@ -250,11 +207,7 @@ def names_by_id(ids: Mapping[_Name, int], where: str, most: int) -> list[_Name |
 
 
 def read_merge(merge: object, where: str) -> tuple[str, str]:
-    """Returns the two tokens that a merge joins.
-
-    Raises:
-        VocabularyError: ``merge`` is not a merge.
-    """
+    """Returns the two tokens that a merge joins."""
     parts = merge.split(" ") if isinstance(merge, str) else merge
     if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
         raise VocabularyError(f"{where}: a merge joins two tokens, found {merge!r}; fetch the file again")
@@ -262,11 +215,7 @@ def read_merge(merge: object, where: str) -> tuple[str, str]:
 
 
 def without_panic(library: str, call: Callable[..., _Result], *arguments: Any, **named: Any) -> _Result:
-    """Returns the result of a library that is written in Rust.
-
-    Raises:
-        EncodeError: the library panics, as it does if a pattern needs too many steps for a text.
-    """
+    """Returns the result of a library that is written in Rust."""
     try:
         return call(*arguments, **named)
     except BaseException as error:
@@ -283,11 +232,6 @@ def run_by_tokenizers(normalizer: str | None, pre_tokenizer: str | None, what: s
     Args:
         normalizer: the normalizer of the file, as JSON; None if there is none.
         pre_tokenizer: its pre-tokenizer, as JSON; None if there is none.
-        what: the vocabulary that needs the library, for messages.
-        where: the file, for messages.
-
-    Raises:
-        VocabularyError: the library is not installed, or does not accept a step.
     """
     library = needed_extra("tokenizers", "tokenizers", what, VocabularyError)
     steps = {"normalizer": normalizer, "pre_tokenizer": pre_tokenizer}

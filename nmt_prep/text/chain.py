@@ -15,15 +15,10 @@ from nmt_prep.text.steps import make_step
 
 
 class Changed(NamedTuple):
-    """Lines after a chain.
+    """Lines after a chain."""
 
-    Attributes:
-        lines: a ``large_string`` array with a string for each line.
-        altered: for each step, the number of lines that it altered.
-    """
-
-    lines: pa.Array
-    altered: tuple[int, ...]
+    lines: pa.Array  # a `large_string` array with a string for each line
+    altered: tuple[int, ...]  # for each step, the number of lines that it altered
 
 
 class Chain:
@@ -37,9 +32,6 @@ class Chain:
         """Makes the steps of a list such as ``[{punctuation: moses}, "moses", {truecase: model.en}]``.
 
         A step is its name, or a mapping from its name to its options, or to the only value that it needs.
-
-        Raises:
-            ValueError: a step or an option is unknown or wrong; the message has a line for each problem.
         """
         steps, problems = list[Step[Any]](), list[str]()
         for spec in specs:

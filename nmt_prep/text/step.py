@@ -23,15 +23,10 @@ O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)
 
 @dataclass(frozen=True)
 class StepContext:
-    """The text that a step is for.
+    """The text that a step is for."""
 
-    Attributes:
-        language: language tag of the lines.
-        base_dir: the directory that paths in options are relative to.
-    """
-
-    language: str
-    base_dir: Path
+    language: str  # language tag of the lines
+    base_dir: Path  # the directory that paths in options are relative to
 
     @property
     def base_language(self) -> str:

@@ -6,11 +6,7 @@ from pathlib import Path
 
 
 def file_lines(path: Path) -> list[str]:
-    r"""Returns the lines of a UTF-8 file, which end at ``\n`` only.
-
-    Raises:
-        ValueError: the file cannot be read, or is not UTF-8.
-    """
+    r"""Returns the lines of a UTF-8 file, which end at ``\n`` only."""
     try:
         text = path.read_bytes()
     except OSError as error:

@@ -17,8 +17,7 @@ from nmt_prep.errors import ArgumentError
 
 Features: TypeAlias = Literal["hf", "nmt", "t2t"]
 
-IGNORED = -100
-"""The label that PyTorch's cross entropy ignores."""
+IGNORED = -100  # The label that PyTorch's cross entropy ignores
 
 
 class BatchedInput(NamedTuple):

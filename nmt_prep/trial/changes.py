@@ -20,8 +20,7 @@ from nmt_prep.stages.clean import Clean
 
 Keys: TypeAlias = "tuple[str, ...]"
 
-_CODE = frozenset({"program", "python"})
-"""Rules that run code."""
+_CODE = frozenset({"program", "python"})  # Rules that run code
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")
 
@@ -30,18 +29,10 @@ def apply_changes(config: Path, changes: Path, *, allow_code: bool = False) -> l
     """Changes the rules of a config, in its file.
 
     Args:
-        config: the config. A symbolic link stays one; its target is changed.
-        changes: YAML with a section ``clean``, as the page shows it. A rule in it replaces the rule of the config.
         allow_code: true to accept new rules that run a program or a Python function.
 
     Returns:
         The keys that were changed.
-
-    Raises:
-        ArgumentError: the changes are not of this kind, add code that is not allowed, or cannot be written without
-            touching other text; or the config was changed meanwhile.
-        ConfigError: a file cannot be read, or the config would not be valid. The file is then unchanged.
-        CleaningError: a rule could not be used, such as one that no pair passes. The file is then unchanged.
     """
     text, wanted = text_of(config), text_of(changes)
     before, after = parse_yaml(text, str(config))[0], parse_yaml(wanted, str(changes))[0]
@@ -132,11 +123,7 @@ class _Composer(yaml.SafeLoader):
 
 
 def _with(text: str, path: Keys, value: Any) -> str:
-    """Returns the text of a config with another value of a key.
-
-    Raises:
-        YAMLError: what holds the key is no mapping.
-    """
+    """Returns the text of a config with another value of a key."""
     node, name = yaml.compose(text, _Composer), None
     for key in path:
         if not isinstance(node, yaml.MappingNode):

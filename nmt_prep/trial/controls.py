@@ -26,92 +26,51 @@ Spec: TypeAlias = "dict[str, Any]"
 
 _FAR = 1_000_000
 
-_GRID = 20
-"""Steps of the grid of a limit that is not an integer."""
-
-_MOST_STEPS = 30
-"""Maximum number of steps of the grid of an integer."""
+_GRID = 20  # Steps of the grid of a limit that is not an integer
+_MOST_STEPS = 30  # Maximum number of steps of the grid of an integer
 
 
 @dataclass(frozen=True)
 class Limit:
-    """An option that sets bounds of a rule.
+    """An option that sets bounds of a rule."""
 
-    Attributes:
-        path: the keys of the option below the rule.
-        value: its value; ``auto`` for a threshold that is found.
-        integer: true if it must be an integer.
-        targets: the bounds that it sets: number of the column, and ``low`` or ``high``.
-        grid: the values that it can have, ascending; empty for any.
-        least: approximate minimum of the option.
-        most: approximate maximum.
-    """
-
-    path: tuple[str, ...]
-    value: float | str
-    integer: bool
-    targets: tuple[tuple[int, str], ...]
-    grid: tuple[float, ...] = ()
-    least: float = -_FAR
-    most: float = _FAR
+    path: tuple[str, ...]  # the keys of the option below the rule
+    value: float | str  # its value; `auto` for a threshold that is found
+    integer: bool  # true if it must be an integer
+    targets: tuple[tuple[int, str], ...]  # the bounds that it sets: number of the column, and `low` or `high`
+    grid: tuple[float, ...] = ()  # the values that it can have, ascending; empty for any
+    least: float = -_FAR  # approximate minimum of the option
+    most: float = _FAR  # approximate maximum
 
 
 @dataclass
 class Control:
-    """A rule with its options.
+    """A rule with its options."""
 
-    Attributes:
-        key: the key of the rule.
-        spec: its options as in YAML.
-        columns: names of its columns.
-        bounds: the bounds of each column.
-        edges: edges of the histogram of its values.
-        limits: the options that set bounds.
-        values: values of each column for all pairs of the sample: float64, shape ``[columns, pairs]``.
-        judged: true where there is a value: bool, same shape.
-        thresholds: by corpus, the lowest value that passes, where the config says ``auto``.
-        note: where the values come from, for rules that need the whole corpus; or why there are none.
-    """
-
-    key: str
-    spec: Spec
-    columns: tuple[str, ...]
-    bounds: tuple[Bounds, ...]
-    edges: tuple[float, ...]
-    limits: tuple[Limit, ...]
-    values: Values
-    judged: npt.NDArray[np.bool_]
+    key: str  # the key of the rule
+    spec: Spec  # its options as in YAML
+    columns: tuple[str, ...]  # names of its columns
+    bounds: tuple[Bounds, ...]  # the bounds of each column
+    edges: tuple[float, ...]  # edges of the histogram of its values
+    limits: tuple[Limit, ...]  # the options that set bounds
+    values: Values  # values of each column for all pairs of the sample: float64, shape `[columns, pairs]`
+    judged: npt.NDArray[np.bool_]  # true where there is a value: bool, same shape
+    # by corpus, the lowest value that passes, where the config says `auto`
     thresholds: dict[str, float] = field(default_factory=dict)
-    note: str = ""
+    note: str = ""  # where the values come from, for rules that need the whole corpus; or why there are none
 
 
 @dataclass(frozen=True)
 class Part:
-    """The pairs of a corpus after the fixes, without pairs that have no text.
-
-    Attributes:
-        pairs: the pairs.
-        places: their indexes in the sample: int64, ascending.
-        context: the corpus.
-    """
+    """The pairs of a corpus after the fixes, without pairs that have no text."""
 
     pairs: Pairs
-    places: npt.NDArray[np.int64]
-    context: Context
+    places: npt.NDArray[np.int64]  # their indexes in the sample: int64, ascending
+    context: Context  # the corpus
 
 
 def control_of(key: str, spec: object, parts: Sequence[Part], size: int) -> Control | None:
-    """Returns a rule with its values for some corpora; None if it applies to no corpus.
-
-    Args:
-        key: the key of the rule.
-        spec: its options as in YAML.
-        parts: the corpora that have the rule.
-        size: number of pairs of the sample.
-
-    Raises:
-        CleaningError: the rule cannot be built, or fails.
-    """
+    """Returns a rule with its values for some corpora; None if it applies to no corpus."""
     options = dict(spec) if isinstance(spec, Mapping) else {}
     applying = [(part, rule) for part in parts if (rule := _built(key, options, part.context)) is not None]
     if not applying:

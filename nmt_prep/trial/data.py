@@ -52,19 +52,7 @@ _FIRST_CHARACTER, _LARGEST = 40, 50_000
 
 
 def trial_data(config: Config, number: int, asked: Mapping[str, Collection[int]] | None = None) -> Json:
-    """Returns the data of the page.
-
-    Args:
-        config: a checked config; without a section ``clean``, no rule applies until a preset is chosen.
-        number: approximate number of pairs of the sample.
-        asked: rows to add to the sample, by split and name of the corpus.
-
-    Raises:
-        ArgumentError: there is nothing to sample.
-        CleaningError: a rule cannot be built, or fails.
-        CorpusError: a corpus cannot be read.
-        NmtPrepError: a file is missing or unusable.
-    """
+    """Returns the data of the page."""
     if config.clean is None:
         config = config.model_copy(update={"clean": CleanSettings(preset="none")})
     Clean().check(config)

@@ -35,21 +35,17 @@ Places: TypeAlias = "npt.NDArray[np.int64]"
 
 @dataclass
 class Known:
-    """The results of a run for the pairs of a corpus.
+    """The results of a run for the pairs of a corpus."""
 
-    Attributes:
-        reasons: the reason for each pair that was dropped because of other pairs, by its index in the sample; None for
-            a pair that passed the rules and was dropped without a record.
-        unanswered: by index of a dropped pair, a side and its words without a counterpart on the other side.
-        scores: scores that it computed, by name: float64, shape ``[pairs]``; NaN for none.
-        thresholds: the lowest score that passes, by the rule.
-        options: the options of the rules with thresholds, by the rule.
-    """
-
+    # the reason for each pair that was dropped because of other pairs, by its index in the sample; None for a pair that
+    # passed the rules and was dropped without a record
     reasons: dict[int, str | None] = field(default_factory=dict)
+    # by index of a dropped pair, a side and its words without a counterpart on the other side
     unanswered: dict[int, tuple[str, str]] = field(default_factory=dict)
+    # scores that it computed, by name: float64, shape `[pairs]`; NaN for none
     scores: dict[str, Values] = field(default_factory=dict)
-    thresholds: dict[str, float] = field(default_factory=dict)
+    thresholds: dict[str, float] = field(default_factory=dict)  # the lowest score that passes, by the rule
+    # the options of the rules with thresholds, by the rule
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def scores_of(self, name: str, pairs: int) -> Values:
@@ -61,9 +57,6 @@ def known_from(run: Run, drawn: Drawn, context: Context) -> Known:
     """Returns the facts of a run with cleaned pairs about the pairs of a corpus.
 
     The verdicts of rules are not among them: the page judges the values of all pairs itself.
-
-    Raises:
-        CorpusError: a file of the run cannot be read.
     """
     known = Known(dict.fromkeys(range(len(drawn.rows))))
     for batch, here, places in _batches_of(run, drawn):
@@ -134,19 +127,13 @@ def _places(batch: pa.RecordBatch, rows: Places) -> tuple[Places, Places]:
 
 @dataclass(frozen=True)
 class Translations:
-    """A model that was learned from a sample, and its scores.
-
-    Attributes:
-        model: the model.
-        scores: the score of each pair of the sample.
-        thresholds: the lowest score that passes by ``min: auto`` in each corpus; none if the pairs are too few.
-        pairs: number of pairs that the model was learned from.
-    """
+    """A model that was learned from a sample, and its scores."""
 
     model: Model
-    scores: Values
+    scores: Values  # the score of each pair of the sample
+    # the lowest score that passes by `min: auto` in each corpus; none if the pairs are too few
     thresholds: dict[int, float]
-    pairs: int
+    pairs: int  # number of pairs that the model was learned from
 
 
 def learn(source: pa.Array, target: pa.Array, corpora: Places, most: int, seed: int) -> Translations:
@@ -154,10 +141,7 @@ def learn(source: pa.Array, target: pa.Array, corpora: Places, most: int, seed: 
 
     Args:
         source: the source lines: Arrow ``large_string`` array.
-        target: the target lines.
         corpora: index of the corpus of each pair to learn from, -1 for other pairs: int64, shape ``[pairs]``.
-        most: maximum number of pairs to learn from.
-        seed: seed of the random numbers.
     """
     pairs = pa.record_batch([source, target], names=SIDES)
     sizes = {str(corpus): int(np.sum(corpora == corpus)) for corpus in np.unique(corpora[corpora >= 0]).tolist()}

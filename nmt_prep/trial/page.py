@@ -23,11 +23,7 @@ _SHORTEST = 200
 
 
 def render(data: dict[str, Any]) -> str:
-    """Returns the page.
-
-    Args:
-        data: what :func:`~nmt_prep.trial.data.trial_data` returns.
-    """
+    """Returns the page."""
     content = _json(data)
     most = MOST_BYTES * max(len(data["pairs"]["row"]) / 5000, 1)
     pairs = data["pairs"]
@@ -73,29 +69,18 @@ _HEAD = ("corpus", "row", "key", "judgement")
 
 @dataclass(frozen=True)
 class Judgement:
-    """A judged pair.
+    """A judged pair."""
 
-    Attributes:
-        where: file and line, for messages.
-        key: the key of its text, of :func:`~nmt_prep.trial.data.text_key`.
-        good: true if the pair should be kept.
-    """
-
-    where: str
-    key: str
-    good: bool
+    where: str  # file and line, for messages
+    key: str  # the key of its text, of `text_key`
+    good: bool  # true if the pair should be kept
 
 
-Judgements = Mapping[str, Mapping[int, Judgement]]
-"""Judgements by split and name of the corpus, and by the row."""
+Judgements = Mapping[str, Mapping[int, Judgement]]  # Judgements by split and name of the corpus, and by the row
 
 
 def read_judgements(path: Path) -> Judgements:
-    """Reads the table that the page exports.
-
-    Raises:
-        ArgumentError: the file cannot be read, or is not such a table.
-    """
+    """Reads the table that the page exports."""
     try:
         head, *lines = path.read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -116,11 +101,7 @@ def read_judgements(path: Path) -> Judgements:
 
 
 def judged_pairs(judgements: Judgements, data: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """Returns the numbers of judged pairs in the data of the page, with ``good`` or ``bad``.
-
-    Raises:
-        ArgumentError: a judgement is about another pair than the one that the corpus has at this row.
-    """
+    """Returns the numbers of judged pairs in the data of the page, with ``good`` or ``bad``."""
     pairs, names = data["pairs"], [corpus["name"] for corpus in data["corpora"]]
     left = {(name, row): judgement for name, rows in judgements.items() for row, judgement in rows.items()}
     judged = []

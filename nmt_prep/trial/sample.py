@@ -40,38 +40,25 @@ from nmt_prep.stages.compile.tasks import kept_rows
 from nmt_prep.stages.extract import Wanted, wanted_by
 from nmt_prep.stages.pair_files import compiled_files, compiled_pairs
 
-LEAST, MOST = 500, 20_000
-"""Minimum number of pairs of a corpus, and maximum number of pairs in all."""
+LEAST, MOST = 500, 20_000  # Minimum number of pairs of a corpus, and maximum number of pairs in all
 
-SCORES = "scores."
-"""Start of the keys of the columns of scores of a reader."""
+SCORES = "scores."  # Start of the keys of the columns of scores of a reader
 
 Rows: TypeAlias = "npt.NDArray[np.int64]"
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The pairs drawn from a corpus.
+    """The pairs drawn from a corpus."""
 
-    Attributes:
-        of: the corpus.
-        source: Arrow ``large_string`` array of the source lines, before the fixes.
-        target: the same for the target.
-        rows: their rows: int64, ascending, shape ``[pairs]``.
-        scores: scores by name: float64, shape ``[pairs]``; NaN for a pair without score.
-        added: true for requested pairs that are not in the sample: bool, shape ``[pairs]``.
-        size: estimated number of pairs of the corpus; None if it is not known.
-        note: why the pairs do not represent the corpus; empty if they do.
-    """
-
-    of: CleanedCorpus
-    source: pa.Array
-    target: pa.Array
-    rows: Rows
-    scores: Mapping[str, Values]
-    added: npt.NDArray[np.bool_]
-    size: int | None
-    note: str = ""
+    of: CleanedCorpus  # the corpus
+    source: pa.Array  # Arrow `large_string` array of the source lines, before the fixes
+    target: pa.Array  # the same for the target
+    rows: Rows  # their rows: int64, ascending, shape `[pairs]`
+    scores: Mapping[str, Values]  # scores by name: float64, shape `[pairs]`; NaN for a pair without score
+    added: npt.NDArray[np.bool_]  # true for requested pairs that are not in the sample: bool, shape `[pairs]`
+    size: int | None  # estimated number of pairs of the corpus; None if it is not known
+    note: str = ""  # why the pairs do not represent the corpus; empty if they do
 
     @property
     def name(self) -> str:
@@ -81,19 +68,12 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Run:
-    """An earlier run of the config.
+    """An earlier run of the config."""
 
-    Attributes:
-        outputs: the outputs of its stages.
-        compiled: true if its compiled pairs are those that the config asks for, and have rows.
-        cleaned: true if the compiled pairs were cleaned.
-        current: true if they were cleaned as the config asks now.
-    """
-
-    outputs: Outputs
-    compiled: bool
-    cleaned: bool
-    current: bool
+    outputs: Outputs  # the outputs of its stages
+    compiled: bool  # true if its compiled pairs are those that the config asks for, and have rows
+    cleaned: bool  # true if the compiled pairs were cleaned
+    current: bool  # true if they were cleaned as the config asks now
 
 
 def run_of(config: Config) -> Run:
@@ -114,19 +94,7 @@ def run_of(config: Config) -> Run:
 
 
 def draw(config: Config, run: Run, number: int, asked: Mapping[str, Collection[int]] | None = None) -> list[Drawn]:
-    """Draws pairs from each corpus that the config cleans.
-
-    Args:
-        config: a checked config with a section ``clean``.
-        run: the earlier run; its compiled pairs are read if they are current, or else the files of the corpora.
-        number: approximate number of pairs in all; there are at least :data:`LEAST` of each corpus, or all of it.
-        asked: rows to add, by split and name of the corpus.
-
-    Raises:
-        ArgumentError: there are too many corpora.
-        CorpusError: a corpus cannot be read.
-        NmtPrepError: a file is missing or unusable.
-    """
+    """Draws pairs from each corpus that the config cleans."""
     corpora = [
         of for of in cleaned_corpora(config) if of.corpus.role != "vocab" and (run.compiled or not of.corpus.is_made)
     ]
@@ -234,31 +202,17 @@ def _from_files(of: CleanedCorpus, pool: _Pool, config: Config, looker: Looker, 
 
 @dataclass
 class _Files:
-    """The files of a corpus.
+    """The files of a corpus."""
 
-    Attributes:
-        of: the corpus.
-        config: the config.
-        looker: inspects files, remote ones included.
-        directory: a directory for extracted files, which does not exist.
-        shown: names of the files by part, for messages.
-        cut: why only the beginnings of files are read; empty if files are read as a whole.
-    """
-
-    of: CleanedCorpus
+    of: CleanedCorpus  # the corpus
     config: Config
-    looker: Looker
-    directory: Path
-    shown: dict[str, str] = field(default_factory=dict)
-    cut: str = ""
+    looker: Looker  # inspects files, remote ones included
+    directory: Path  # a directory for extracted files, which does not exist
+    shown: dict[str, str] = field(default_factory=dict)  # names of the files by part, for messages
+    cut: str = ""  # why only the beginnings of files are read; empty if files are read as a whole
 
     def paths(self, part: str, wanted: Wanted) -> list[Path]:
-        """Returns the files of a part, extracted if they are not plain.
-
-        Raises:
-            CorpusError: only its beginning could be read, which is not enough.
-            NmtPrepError: a file cannot be read.
-        """
+        """Returns the files of a part, extracted if they are not plain."""
         directory = self.directory / part
         directory.mkdir(parents=True)
         looked = self.looker.look(wanted.container, [wanted.member], directory)

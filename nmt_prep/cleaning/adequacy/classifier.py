@@ -77,24 +77,18 @@ _NAMES = [name for name, _ in FEATURES]
 SCORE = _NAMES.index("score")
 VALUES, _GAPS = ([_NAMES.index(f"{name}, {side}") for side in SIDES] for name in ("value", "gap"))
 
-CLASSES = (6, 11, 21)
-"""Minimum numbers of words of the classes of lengths, from the second class on."""
+CLASSES = (6, 11, 21)  # Minimum numbers of words of the classes of lengths, from the second class on
 
 DIRECTIONS = tuple(direction for _, direction in FEATURES)
 
 
 @dataclass(frozen=True)
 class Reference:
-    """The usual values and lengths of a corpus.
+    """The usual values and lengths of a corpus."""
 
-    Attributes:
-        sums: for each side the sum of values, the sum of links, and the count of each word: int64, shape ``[3,
-            words]``.
-        ratios: median ratio of source to target length, in words and in characters.
-    """
-
+    # for each side the sum of values, the sum of links, and the count of each word: int64, shape `[3, words]`
     sums: tuple[Integers, Integers]
-    ratios: tuple[float, float]
+    ratios: tuple[float, float]  # median ratio of source to target length, in words and in characters
 
     @classmethod
     def of(cls, pairs: MarkedPairs, sums: tuple[Integers, Integers]) -> Reference:
@@ -116,10 +110,7 @@ def count_words(
     """Adds the words of pairs to the sums of a text.
 
     Args:
-        model: a model of word alignment.
-        pairs: the pairs.
         copies: how often the model counted each pair: int64, shape ``[pairs]``.
-        sums: sums of both sides; see :class:`Reference`.
         threads: number of threads; it does not change the result.
     """
     count_adequacy_words(model.aligner, pairs, copies, model.links, SCORE_OPTIONS, *sums, threads)
@@ -147,9 +138,6 @@ def features(
     """Returns the features of pairs, and for each pair the words of either side that the other side translates least.
 
     Args:
-        model: a model of word alignment.
-        reference: the usual values of the corpus.
-        judged: the pairs.
         copies: how often the model counted each pair of the sample, whose counts are left out: int64.
         threads: number of threads; it does not change the result.
         sample: pairs of which the judged pairs are made; None if they are the judged pairs themselves.
@@ -195,38 +183,28 @@ class Forest:
 
     @cached_property
     def trees(self) -> Trees:
-        """The trees, checked.
-
-        Raises:
-            ValueError: the arrays are not trees.
-        """
+        """The trees, checked."""
         feature, bound, child, value, roots = self.arrays
         return Trees(feature, bound, child, value, roots, ADEQUACY_FEATURES)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The judgements of a classifier on pairs.
+    """The judgements of a classifier on pairs."""
 
-    Attributes:
-        values: 0 is the value that one good pair in a hundred of this length falls below; higher is better; NaN for
-            pairs with a side without words: float64, shape ``[pairs]``.
-        gaps: for each pair the first word of the gap of the source, the word after its last, and the same of the
-            target: int32, shape ``[pairs, 4]``. A gap is the run of words that the other side translates least; both
-                are 0 if every word is translated.
-        wider: the side with the wider gap, 0 for the source and 1 for the target: int64, shape ``[pairs]``.
-    """
-
+    # 0 is the value that one good pair in a hundred of this length falls below; higher is better; NaN for pairs with a
+    # side without words: float64, shape `[pairs]`
     values: Floats
+    # for each pair the first word of the gap of the source, the word after its last, and the same of the target: int32,
+    # shape `[pairs, 4]`. A gap is the run of words that the other side translates least; both are 0 if every word is
+    # translated.
     gaps: Gaps
-    wider: Integers
+    wider: Integers  # the side with the wider gap, 0 for the source and 1 for the target: int64, shape `[pairs]`
 
     def unanswered(self, source: TextColumn, target: TextColumn, *, pretokenized: bool) -> Gaps:
         """Returns the position in each pair of the words that the other side translates least.
 
         Args:
-            source: the source lines that were judged.
-            target: the target lines.
             pretokenized: true if words are separated by ASCII white space.
 
         Returns:
@@ -245,32 +223,18 @@ class Judged:
 
 @dataclass(frozen=True)
 class Classifier:
-    """Judges pairs.
+    """Judges pairs."""
 
-    Attributes:
-        model: the model of word alignment.
-        reference: the usual values and lengths of the corpus that the classifier learned from.
-        forests: trees learned from either half of that corpus.
-        lowest: for each class of lengths the log-odds whose value is 0.
-    """
-
-    model: Model
-    reference: Reference
-    forests: tuple[Forest, Forest]
-    lowest: tuple[float, ...]
+    model: Model  # the model of word alignment
+    reference: Reference  # the usual values and lengths of the corpus that the classifier learned from
+    forests: tuple[Forest, Forest]  # trees learned from either half of that corpus
+    lowest: tuple[float, ...]  # for each class of lengths the log-odds whose value is 0
 
     def judge(self, source: TextColumn, target: TextColumn, copies: Integers | int = 0, threads: int = 1) -> Judged:
         """Judges pairs, each by the trees learned from the half to which it does not belong.
 
         Args:
-            source: source lines.
-            target: target lines.
-            copies: how often the model learned from each pair, as for :meth:`~nmt_prep.align.model.Model.score`.
             threads: number of threads; it does not change the result.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-            ValueError: the sides have different numbers of lines.
         """
         pairs = MarkedPairs.of(self.model, source, target, threads)
         if isinstance(copies, int):

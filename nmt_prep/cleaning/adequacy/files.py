@@ -17,16 +17,11 @@ from nmt_prep.errors import AlignmentModelError
 from nmt_prep.sides import SIDES
 
 _ARRAYS = ("features", "bounds", "children", "values", "roots")
-_MOST = 1 << 60
-"""Greatest sum of a word that a file may have; sums of sums stay below 2^63."""
+_MOST = 1 << 60  # Greatest sum of a word that a file may have; sums of sums stay below 2^63
 
 
 def save(classifier: Classifier, path: Path) -> None:
-    """Writes a classifier with its model to a file. The same classifier gives the same bytes.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Writes a classifier with its model to a file. The same classifier gives the same bytes."""
     reference = classifier.reference
     arrays = {f"{side}.sums": sums.reshape(-1) for side, sums in zip(SIDES, reference.sums, strict=True)}
     for number, forest in enumerate(classifier.forests):
@@ -36,12 +31,7 @@ def save(classifier: Classifier, path: Path) -> None:
 
 
 def load(path: Path) -> Classifier:
-    """Reads a classifier.
-
-    Raises:
-        AlignmentModelError: the file is not a model, has no classifier, or is damaged.
-        OSError: the file cannot be read.
-    """
+    """Reads a classifier."""
     model, stored = Model.load_with_classifier(path)
     if stored is None:
         raise AlignmentModelError(
@@ -55,17 +45,11 @@ def load(path: Path) -> Classifier:
         raise damaged(path, error) from error
 
 
-shared_classifier = shared(load)
-"""Returns the classifier in a file; see :func:`~nmt_prep.align.files.shared`."""
+shared_classifier = shared(load)  # Returns the classifier in a file; see `shared`
 
 
 def _restored(model: Model, facts: object, arrays: Mapping[str, npt.NDArray[Any]]) -> Classifier:
-    """Returns a classifier; checks everything that its use relies on.
-
-    Raises:
-        KeyError: an array is missing.
-        ValueError: facts or arrays do not fit together.
-    """
+    """Returns a classifier; checks everything that its use relies on."""
     match facts:
         case {"features": int(size), "ratios": [float(words), float(characters)], "lowest": [*lowest], **others} if (
             not others and size == len(FEATURES) and len(lowest) == len(CLASSES) + 1

@@ -51,17 +51,10 @@ from nmt_prep.cleaning.pair_sample import ORDER, below, column_of, first_by, lin
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import AlignmentModelError
 
-COPIES = "copies"
-"""Column with the number of equal pairs in a text, the pair itself included."""
-
-LEAST_PAIRS = 1500
-"""Minimum number of good pairs to learn a classifier from."""
-
-MOST_PAIRS = 15_000
-"""Maximum number of good pairs to learn a classifier from."""
-
-SAMPLE_PAIRS = 5 * MOST_PAIRS
-"""Maximum number of pairs in which good pairs are sought; more pairs do not help."""
+COPIES = "copies"  # Column with the number of equal pairs in a text, the pair itself included
+LEAST_PAIRS = 1500  # Minimum number of good pairs to learn a classifier from
+MOST_PAIRS = 15_000  # Maximum number of good pairs to learn a classifier from
+SAMPLE_PAIRS = 5 * MOST_PAIRS  # Maximum number of pairs in which good pairs are sought; more pairs do not help
 
 ADEQUACY_VERSION = 7
 """To be increased if the same pairs would give another classifier, or the same classifier other values."""
@@ -70,11 +63,8 @@ _GUARDED = [SCORE, *VALUES]
 _GUARD = 0.98
 """Share of the pairs with exchanged targets that good pairs exceed by score, and by the mean value of either side."""
 
-_DEFECTS = 3
-"""Defective pairs made of each good pair, besides one with an exchanged target."""
-
-_JOINED = 0.25
-"""Share of the good pairs that are used a second time, joined to another good pair."""
+_DEFECTS = 3  # Defective pairs made of each good pair, besides one with an exchanged target
+_JOINED = 0.25  # Share of the good pairs that are used a second time, joined to another good pair
 
 _DOUBTFUL, _MOST_DOUBTFUL = 2, 0.25
 """The final trees do not learn from the most doubtful good pairs. Their share of the good pairs is the first number
@@ -83,11 +73,8 @@ times the estimated share of incomplete pairs, and at most the second number."""
 _DEFECTIVE = 0.95
 """Share of the defective pairs whose log-odds are lower than the log-odds of any good pair that is not doubtful."""
 
-_EDGES = [round(number / 50 - 12, 2) for number in range(1201)]
-"""Edges of histograms of log-odds."""
-
-_LOWEST = 0.01
-"""Share of the good pairs of each length with values below 0."""
+_EDGES = [round(number / 50 - 12, 2) for number in range(1201)]  # Edges of histograms of log-odds
+_LOWEST = 0.01  # Share of the good pairs of each length with values below 0
 
 _LEAST_OF_LENGTH = 200
 """Minimum number of good pairs of a class of lengths for which a separate lowest value is computed."""
@@ -118,19 +105,10 @@ def learn(
     """Learns a classifier.
 
     Args:
-        model: a model of word alignment that was learned from these pairs, and perhaps from others.
-        source: source lines of distinct pairs, in random order.
-        target: target lines.
         copies: how often the model counted each pair: int64, shape ``[pairs]``.
-        seed: seed of the random numbers.
         threads: number of threads; it does not change the result.
         sums: sums of the words of the text in which each pair occurs as often as the model counted it
             (:func:`~nmt_prep.cleaning.adequacy.classifier.count_words`); None if this text is the given pairs.
-
-    Raises:
-        AlignmentModelError: there are too few good pairs.
-        InvalidTextError: a line is not UTF-8.
-        ValueError: the sides have different numbers of lines.
     """
     corpus = _Corpus.of(model, source, target, copies, threads, sums)
     rows, known = _good_rows(corpus, Draws(3 * seed))
@@ -148,24 +126,14 @@ def learn(
 
 @dataclass(frozen=True)
 class FirstPairs:
-    """The distinct pairs of a text with the smallest random numbers, in the order of these.
+    """The distinct pairs of a text with the smallest random numbers, in the order of these."""
 
-    Attributes:
-        lines: their source and target lines.
-        copies: how often each occurs in the text: int64, shape ``[pairs]``.
-    """
-
-    lines: tuple[TextColumn, TextColumn]
-    copies: Integers
+    lines: tuple[TextColumn, TextColumn]  # their source and target lines
+    copies: Integers  # how often each occurs in the text: int64, shape `[pairs]`
 
 
 def first_pairs(batches: Iterable[pa.RecordBatch], most: int = SAMPLE_PAIRS) -> FirstPairs:
-    """Finds the first pairs of a text.
-
-    Args:
-        batches: the pairs, with the column ``order``, and ``copies`` if pairs are not distinct.
-        most: maximum number of pairs.
-    """
+    """Finds the first pairs of a text."""
     held, rows, limit = list[pa.RecordBatch](), 0, 1 << 64
     for batch in batches:
         held.append(below(batch, limit))
@@ -187,13 +155,7 @@ def learn_first(
     """Learns a classifier from the words of all pairs of a text and from its first pairs, which it returns, too.
 
     Args:
-        model: a model of word alignment that was learned from the pairs.
-        batches: the pairs; see :func:`first_pairs`.
-        seed: seed of the random numbers.
         threads: number of threads; it does not change the result.
-
-    Raises:
-        AlignmentModelError: there are too few good pairs.
     """
     sums = no_words(model)
 
@@ -237,19 +199,11 @@ def defective_values(
     Each is judged by the trees that did not learn from the original pair.
 
     Args:
-        classifier: the classifier.
-        source: source lines of distinct pairs, in random order.
-        target: target lines.
         copies: how often the model counted each pair: int64, shape ``[pairs]``.
-        seed: seed of the random numbers.
         threads: number of threads; it does not change the result.
 
     Returns:
         The values of each of the :data:`~nmt_prep.cleaning.adequacy.pairs.KINDS` but the first: float64.
-
-    Raises:
-        InvalidTextError: a line is not UTF-8.
-        ValueError: the sides have different numbers of lines.
     """
     pairs = MarkedPairs.of(classifier.model, source, target, threads)
     rows = np.flatnonzero((pairs.source.sizes > 0) & (pairs.target.sizes > 0))[:MOST_PAIRS]
@@ -264,25 +218,15 @@ def defective_values(
 
 @dataclass(frozen=True)
 class _Corpus:
-    """The pairs that a classifier learns from.
+    """The pairs that a classifier learns from."""
 
-    Attributes:
-        model: a model of word alignment that was learned from the pairs.
-        reference: the usual values of the pairs.
-        pairs: the words of the pairs.
-        copies: how often the model counted each pair: int64, shape ``[pairs]``.
-        keys: keys of the sources and of the targets; equal lines have equal keys.
-        halves: the half of each pair: int64, shape ``[pairs]``.
-        threads: number of threads.
-    """
-
-    model: Model
-    reference: Reference
-    pairs: MarkedPairs
-    copies: Integers
-    keys: tuple[Keys, Keys]
-    halves: Integers
-    threads: int
+    model: Model  # a model of word alignment that was learned from the pairs
+    reference: Reference  # the usual values of the pairs
+    pairs: MarkedPairs  # the words of the pairs
+    copies: Integers  # how often the model counted each pair: int64, shape `[pairs]`
+    keys: tuple[Keys, Keys]  # keys of the sources and of the targets; equal lines have equal keys
+    halves: Integers  # the half of each pair: int64, shape `[pairs]`
+    threads: int  # number of threads
 
     @classmethod
     def of(
@@ -318,17 +262,11 @@ class _Corpus:
 
 @dataclass(frozen=True)
 class _Half:
-    """Good and defective pairs of one half.
-
-    Attributes:
-        pairs: the pairs.
-        kinds: the index of the defect of each pair; -1 for good pairs.
-        features: the features of the pairs.
-    """
+    """Good and defective pairs of one half."""
 
     pairs: MarkedPairs
-    kinds: Integers
-    features: Floats
+    kinds: Integers  # the index of the defect of each pair; -1 for good pairs
+    features: Floats  # the features of the pairs
 
     @classmethod
     def of(cls, corpus: _Corpus, half: int, rows: Integers, known: Floats, draws: Draws) -> _Half:
@@ -354,11 +292,7 @@ class _Half:
 
 
 def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:
-    """Returns the numbers of good pairs, and their features.
-
-    Raises:
-        AlignmentModelError: there are too few good pairs.
-    """
+    """Returns the numbers of good pairs, and their features."""
     rows = np.flatnonzero((corpus.pairs.source.sizes > 0) & (corpus.pairs.target.sizes > 0))
     rows = rows[:SAMPLE_PAIRS]
     others = exchanged(corpus.pairs, rows[: 2 * MOST_PAIRS], draws, corpus.keys)

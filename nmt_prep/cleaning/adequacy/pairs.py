@@ -23,17 +23,11 @@ Integers: TypeAlias = "npt.NDArray[np.int64]"
 
 @dataclass(frozen=True)
 class Words:
-    """The words of lines: line i has the words ``offsets[i]`` to ``offsets[i + 1]``.
+    """The words of lines: line i has the words ``offsets[i]`` to ``offsets[i + 1]``."""
 
-    Attributes:
-        numbers: numbers of the words in the vocabulary of a model: int32, shape ``[words]``.
-        marks: kind of punctuation or number, and length, of each word: uint32, shape ``[words]``.
-        offsets: int64, shape ``[lines + 1]``.
-    """
-
-    numbers: npt.NDArray[np.int32]
-    marks: npt.NDArray[np.uint32]
-    offsets: Integers
+    numbers: npt.NDArray[np.int32]  # numbers of the words in the vocabulary of a model: int32, shape `[words]`
+    marks: npt.NDArray[np.uint32]  # kind of punctuation or number, and length, of each word: uint32, shape `[words]`
+    offsets: Integers  # int64, shape `[lines + 1]`
 
     @property
     def sizes(self) -> Integers:
@@ -73,12 +67,7 @@ class MarkedPairs:
 
     @classmethod
     def of(cls, model: Model, source: TextColumn, target: TextColumn, threads: int = 1) -> Self:
-        """Returns the words of pairs of lines.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-            ValueError: the sides have different numbers of lines.
-        """
+        """Returns the words of pairs of lines."""
         if len(source) != len(target):
             raise ValueError("the sides have different numbers of lines")
         sides = zip(model.vocabularies, (source, target), strict=True)
@@ -146,17 +135,11 @@ class Draws:
 
 @dataclass(frozen=True)
 class Made:
-    """Pairs made of other pairs.
-
-    Attributes:
-        pairs: the pairs.
-        origins: for each, the pairs of which it is made: int32, shape ``[pairs, 2]``; -1 for none.
-        kinds: for each, the index of its defect in :data:`KINDS`; -1 for good pairs.
-    """
+    """Pairs made of other pairs."""
 
     pairs: MarkedPairs
-    origins: npt.NDArray[np.int32]
-    kinds: Integers
+    origins: npt.NDArray[np.int32]  # for each, the pairs of which it is made: int32, shape `[pairs, 2]`; -1 for none
+    kinds: Integers  # for each, the index of its defect in `KINDS`; -1 for good pairs
 
     @classmethod
     def concatenated(cls, several: list[Made]) -> Made:
@@ -172,14 +155,7 @@ def good(pairs: MarkedPairs, rows: Integers) -> Made:
 
 
 def exchanged(pairs: MarkedPairs, rows: Integers, draws: Draws, keys: tuple[npt.NDArray[np.uint64], ...]) -> Made:
-    """Returns pairs with the targets of other pairs, which are about as long.
-
-    Args:
-        pairs: the pairs.
-        rows: the pairs to use.
-        draws: random numbers.
-        keys: keys of the sources and of the targets of the pairs; equal lines have equal keys.
-    """
+    """Returns pairs with the targets of other pairs, which are about as long."""
     first, second = keys
     sizes = pairs.target.sizes[rows]
     sources, targets = other_targets(sizes, draws.integers(len(rows)), first[rows], second[rows])

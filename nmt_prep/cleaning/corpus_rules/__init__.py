@@ -17,19 +17,13 @@ from nmt_prep.cleaning.corpus_rules.translation import TRANSLATION
 
 @dataclass(frozen=True)
 class CorpusRule:
-    """A rule that needs all pairs of a corpus.
+    """A rule that needs all pairs of a corpus."""
 
-    Attributes:
-        compares: true if the rule compares the sides of parallel pairs; other corpora are cleaned without it.
-        computes_score: true if the pairs get a score with the name of the rule, which may rank them later.
-        keeps_share: true if the config says what share of the pairs the rule keeps.
-        in_stream: for streams, why the rule is left out if a preset has it.
-    """
-
+    # true if the rule compares the sides of parallel pairs; other corpora are cleaned without it
     compares: bool = False
-    computes_score: bool = False
-    keeps_share: bool = False
-    in_stream: str = "it needs the whole corpus"
+    computes_score: bool = False  # true if the pairs get a score with the name of the rule, which may rank them later
+    keeps_share: bool = False  # true if the config says what share of the pairs the rule keeps
+    in_stream: str = "it needs the whole corpus"  # for streams, why the rule is left out if a preset has it
 
 
 CORPUS_RULES: Mapping[str, CorpusRule] = MappingProxyType(

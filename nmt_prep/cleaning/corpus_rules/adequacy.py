@@ -10,19 +10,16 @@ from pydantic import Field
 
 from nmt_prep.cleaning.corpus_rules.translation import AutoThreshold, Shares, Tail, TranslationOptions, shares_below
 
-ADEQUACY = "adequacy"
-"""The name of the rule, and of its score."""
+ADEQUACY = "adequacy"  # The name of the rule, and of its score
 
 _TAIL = 0.5
 """Share of the pairs, the lowest values first, to which the shares of complete and incomplete pairs are fitted."""
 
-_MERGED = 5
-"""Number of fine bins that are fitted as one."""
+_MERGED = 5  # Number of fine bins that are fitted as one
 
 _FIRST_SHARE, _ITERATIONS = 0.02, 150
 
-_CLEARLY = 2
-"""The threshold drops values at which this many incomplete pairs are expected for each complete one."""
+_CLEARLY = 2  # The threshold drops values at which this many incomplete pairs are expected for each complete one
 
 _LOST = 0.0075
 """Greatest share of the complete pairs that the threshold may lose, by estimate; the true share is a little greater."""
@@ -56,8 +53,6 @@ def incomplete_threshold(
 
     Args:
         edges: ascending edges of the bins of all histograms, all of the same width; 5 bins are fitted as one.
-        real: number of pairs of the corpus in each bin.
-        defective: for each defect the number of pairs in each bin that were made with it; at least one pair in all.
         score: a given threshold to make estimates for; None to find it.
     """
     counts = _merged(real)

@@ -23,8 +23,7 @@ from pydantic import BeforeValidator, Field
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.config import Section
 
-TOP = "top"
-"""The name of the rule."""
+TOP = "top"  # The name of the rule
 
 EDGES = tuple(round(-1 + step / 20, 2) for step in range(41))
 """Edges of the histogram of scores, from -1 to 1; most scores are between 0 and 1."""
@@ -55,7 +54,6 @@ def top_threshold(scores: Callable[[], Iterable[Values]], keep: float) -> float:
     Args:
         scores: returns the scores of all pairs, in batches. It is called four times, and must return the same scores
             each time.
-        keep: the share of the pairs to keep, greater than 0.
 
     Returns:
         The threshold; NaN if there are no scores.

@@ -24,11 +24,8 @@ from nmt_prep.cleaning.rule import Bounds
 from nmt_prep.config import Section
 from nmt_prep.config.section import Count
 
-TRANSLATION = "translation"
-"""The name of the rule, and of its score."""
-
-SCORE_EDGES = tuple(round(number / 10, 1) for number in range(-80, 161))
-"""Edges of histograms of scores."""
+TRANSLATION = "translation"  # The name of the rule, and of its score
+SCORE_EDGES = tuple(round(number / 10, 1) for number in range(-80, 161))  # Edges of histograms of scores
 
 _TRIES = 16
 
@@ -65,11 +62,7 @@ class TranslationOptions(Section):
         return self.model is None or self.learn
 
     def in_stream(self, base_dir: Path) -> tuple[Path, Bounds]:
-        """Returns the file of the model and the scores that pass, for a stream.
-
-        Raises:
-            ValueError: the options need the whole corpus.
-        """
+        """Returns the file of the model and the scores that pass, for a stream."""
         path, lowest = self.model_file(base_dir), self.lowest
         if path is None or lowest is None:
             raise ValueError(
@@ -112,23 +105,15 @@ def other_targets(lengths: Numbers, order: Keys, sources: Keys, targets: Keys) -
     return places[found], places[chosen[found]]
 
 
-THRESHOLD_VERSION = 2
-"""To be increased if the same scores would give another threshold."""
-
-FOUND = 0.98
-"""Share of the misaligned pairs that the threshold finds, unless it would lose too many clean pairs."""
-
-LOST = 0.005
-"""Greatest share of the clean pairs that the threshold may lose, by estimate."""
+THRESHOLD_VERSION = 2  # To be increased if the same scores would give another threshold
+FOUND = 0.98  # Share of the misaligned pairs that the threshold finds, unless it would lose too many clean pairs
+LOST = 0.005  # Greatest share of the clean pairs that the threshold may lose, by estimate
 
 _LOST_FOR_MORE = LOST / 4
 """Greatest share of the clean pairs that the threshold may lose in order to find more than :data:`FOUND`."""
 
-_BELOW_FIT = 0.9
-"""Share of the misaligned pairs with scores below those that the tail is fitted to."""
-
-_TAIL = 0.5
-"""Approximate share of the clean pairs that belong to the tail."""
+_BELOW_FIT = 0.9  # Share of the misaligned pairs with scores below those that the tail is fitted to
+_TAIL = 0.5  # Approximate share of the clean pairs that belong to the tail
 
 _SMOOTHED = 0.2
 """Standard deviation of the kernel that smooths the scores of re-paired pairs, which are fewer than others."""
@@ -142,19 +127,12 @@ Shares: TypeAlias = "npt.NDArray[np.float64]"
 
 @dataclass(frozen=True)
 class AutoThreshold:
-    """A threshold, and estimates of its effect.
+    """A threshold, and estimates of its effect."""
 
-    Attributes:
-        score: the lowest score that passes.
-        noise: estimated share of misaligned pairs in the corpus.
-        found: estimated share of the misaligned pairs that have lower scores.
-        lost: estimated share of the clean pairs that have lower scores.
-    """
-
-    score: float
-    noise: float
-    found: float
-    lost: float
+    score: float  # the lowest score that passes
+    noise: float  # estimated share of misaligned pairs in the corpus
+    found: float  # estimated share of the misaligned pairs that have lower scores
+    lost: float  # estimated share of the clean pairs that have lower scores
 
 
 def auto_threshold(
@@ -172,8 +150,6 @@ def auto_threshold(
 
     Args:
         edges: ascending edges of the bins of both histograms, all of the same width.
-        real: number of pairs of the corpus in each bin.
-        repaired: number of re-paired pairs in each bin; at least one pair.
         certain: weight of the mean and the deviation of the re-paired pairs, as a number of scores; their number by
             default.
         score: a given threshold to make estimates for, in whole bins; None to find it.
@@ -197,7 +173,7 @@ class _Mixture:
     Attributes:
         noise: the share of misaligned pairs.
         noisy: the share of the misaligned pairs below each edge.
-        lost: the share of the clean pairs below each edge.
+        lost: the share of the clean pairs below each edge
     """
 
     def __init__(
@@ -249,11 +225,7 @@ class _Misaligned:
         self.density, self.below = self._shape, shares_below(self._shape)
 
     def refit(self, counts: Shares) -> None:
-        """Moves and stretches the distribution.
-
-        Args:
-            counts: misaligned pairs of the corpus in each bin, by estimate.
-        """
+        """Moves and stretches the distribution."""
         total = float(counts.sum()) + self._certain
         if total <= 0:
             return
@@ -289,13 +261,7 @@ class Tail:
         return expected
 
     def improve(self, counts: Shares, noise: Shares, begin: int) -> None:
-        """Improves the fit to the counts by one step of expectation maximization, which contains one Newton step.
-
-        Args:
-            counts: pairs in each bin.
-            noise: expected number of misaligned pairs in each bin.
-            begin: first of the bins that count.
-        """
+        """Improves the fit to the counts by one step of expectation maximization, which contains one Newton step."""
         clean = self.expected
         clean_counts = counts * clean / (clean + noise + 1e-12)
         terms, seen = self._terms[begin:], clean[begin:]

@@ -23,26 +23,17 @@ from nmt_prep.errors import CorpusError
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Judged
 
-LARGE_SHARE = 0.05
-"""Greatest share of the segments of a set that a corpus may contain without a warning."""
-
-EXAMPLES = 20
-"""Maximum number of examples of a set and a corpus in the report."""
+LARGE_SHARE = 0.05  # Greatest share of the segments of a set that a corpus may contain without a warning
+EXAMPLES = 20  # Maximum number of examples of a set and a corpus in the report
 
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """An evaluation set, or a named part of one.
+    """An evaluation set, or a named part of one."""
 
-    Attributes:
-        name: such as ``dev/news``, ``wmt22/en-de`` or ``extra.txt``.
-        entry: name of the evaluation set that it belongs to, such as ``dev``, ``wmt22`` or ``extra.txt``.
-        segments: number of its segments.
-    """
-
-    name: str
-    entry: str
-    segments: int
+    name: str  # such as `dev/news`, `wmt22/en-de` or `extra.txt`
+    entry: str  # name of the evaluation set that it belongs to, such as `dev`, `wmt22` or `extra.txt`
+    segments: int  # number of its segments
 
     @property
     def reason(self) -> str:
@@ -52,63 +43,37 @@ class EvaluationSet:
 
 @dataclass(frozen=True)
 class Against:
-    """Evaluation segments to search the pairs of a corpus for.
+    """Evaluation segments to search the pairs of a corpus for."""
 
-    Attributes:
-        file: the file with the segments of all sets.
-        sha256: digest of the file.
-        sets: the sets, by number.
-        coverage: the share of n-grams by which a pair contains a segment.
-        drop: true to drop pairs, false to count them only.
-    """
-
-    file: Path
-    sha256: str
-    sets: tuple[EvaluationSet, ...]
-    coverage: float
-    drop: bool
+    file: Path  # the file with the segments of all sets
+    sha256: str  # digest of the file
+    sets: tuple[EvaluationSet, ...]  # the sets, by number
+    coverage: float  # the share of n-grams by which a pair contains a segment
+    drop: bool  # true to drop pairs, false to count them only
 
 
 @dataclass(frozen=True)
 class LeakExample:
-    """A pair that contains a segment.
+    """A pair that contains a segment."""
 
-    Attributes:
-        row: row of the pair in its corpus, counted from 0.
-        source: source side of the pair.
-        target: target side of the pair.
-        segment: row of the segment in its set, counted from 0.
-        first: the first side of the segment, or its only one.
-        second: its second side; empty for a segment with one side.
-        kind: how the pair matches the segment: ``exact``, ``pair``, ``side`` or ``covered``.
-        share: the share of the segment's n-grams in the pair.
-    """
-
-    row: int
-    source: str
-    target: str
-    segment: int
-    first: str
-    second: str
-    kind: str
-    share: float
+    row: int  # row of the pair in its corpus, counted from 0
+    source: str  # source side of the pair
+    target: str  # target side of the pair
+    segment: int  # row of the segment in its set, counted from 0
+    first: str  # the first side of the segment, or its only one
+    second: str  # its second side; empty for a segment with one side
+    kind: str  # how the pair matches the segment: `exact`, `pair`, `side` or `covered`
+    share: float  # the share of the segment's n-grams in the pair
 
 
 @dataclass(frozen=True)
 class SetLeaks:
-    """Counts of one set in a corpus, or in a part of it.
+    """Counts of one set in a corpus, or in a part of it."""
 
-    Attributes:
-        pairs: number of pairs whose closest segment is in the set.
-        dropped: number of these pairs that were dropped because of the set.
-        found: numbers of the segments that some pair contains, ascending, counted through all sets.
-        examples: the first of these pairs.
-    """
-
-    pairs: int = 0
-    dropped: int = 0
-    found: tuple[int, ...] = ()
-    examples: tuple[LeakExample, ...] = field(default=())
+    pairs: int = 0  # number of pairs whose closest segment is in the set
+    dropped: int = 0  # number of these pairs that were dropped because of the set
+    found: tuple[int, ...] = ()  # numbers of the segments that some pair contains, ascending, counted through all sets
+    examples: tuple[LeakExample, ...] = field(default=())  # the first of these pairs
 
     def __add__(self, later: SetLeaks) -> SetLeaks:
         """Returns the leaks of both parts. The other part must come later in the corpus."""
@@ -120,8 +85,7 @@ class SetLeaks:
         )
 
 
-Leaks: TypeAlias = dict[int, SetLeaks]
-"""Leaks by the number of the set; only sets with leaks."""
+Leaks: TypeAlias = dict[int, SetLeaks]  # Leaks by the number of the set; only sets with leaks
 
 
 def total_leaks(parts: Sequence[Leaks]) -> Leaks:
@@ -144,11 +108,7 @@ class LeakFinder:
 
     @classmethod
     def of(cls, against: Against) -> LeakFinder:
-        """Returns a finder of the evaluation segments with which a corpus is compared.
-
-        Raises:
-            CorpusError: the file with the segments cannot be read.
-        """
+        """Returns a finder of the evaluation segments with which a corpus is compared."""
         return cls(
             load_segments(against.file, against.sha256, against.coverage),
             against.sets,
@@ -179,12 +139,7 @@ class LeakFinder:
         return dropped_counts(dropped, failed=failed)
 
     def judge(self, judged: Judged, rows: Places) -> Verdict:
-        """Adds the leaks of a batch, and returns which of its pairs are dropped, by the rules or as leaks.
-
-        Args:
-            judged: the batch as the rules have judged it.
-            rows: rows of the pairs in their corpus.
-        """
+        """Adds the leaks of a batch, and returns which of its pairs are dropped, by the rules or as leaks."""
         matches = self._segments.index.search(judged.text)
         leaked = matches.closest >= 0
         sets = np.where(leaked, self._segments.sets[matches.closest], -1)
@@ -238,15 +193,7 @@ def _by_rules(judged: Judged) -> tuple[pa.Array, pa.Array, Values, Values]:
 def gathered(
     sources: Iterable[tuple[str, str, Iterable[PairBatch]]], sets: list[EvaluationSet]
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the segments of evaluation sets with their numbers, and adds the sets to a list.
-
-    Args:
-        sources: name, entry and segments of each set.
-        sets: receives each set after its last segment.
-
-    Raises:
-        CorpusError: a set cannot be read, or has no segments.
-    """
+    """Yields the segments of evaluation sets with their numbers, and adds the sets to a list."""
     for name, entry, pairs in sources:
         size = 0
         for batch in numbered_segments(pairs, len(sets)):

@@ -16,57 +16,36 @@ from nmt_prep.config import Languages
 from nmt_prep.corpora import PairBatch
 from nmt_prep.errors import CorpusError
 
-FOUND = KINDS[1:]
-"""The ways in which a pair of one file can match a pair of the other, the closest first."""
+FOUND = KINDS[1:]  # The ways in which a pair of one file can match a pair of the other, the closest first
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The pairs of one file.
-
-    Attributes:
-        file: the file.
-        pairs: number of its pairs.
-        found: number of its pairs that are also in the other file, by the kind of the closest match.
-    """
+    """The pairs of one file."""
 
     file: str
-    pairs: int
-    found: dict[str, int]
+    pairs: int  # number of its pairs
+    found: dict[str, int]  # number of its pairs that are also in the other file, by the kind of the closest match
 
 
 @dataclass(frozen=True)
 class CommonPair:
-    """A pair of one file and the closest pair of the other.
+    """A pair of one file and the closest pair of the other."""
 
-    Attributes:
-        kind: how they match.
-        share: the share of the n-grams of ``b`` that are in ``a``, 1 if sides are the same.
-        line: numbers of the two pairs in their files, counted from 1.
-        a: sides of the pair in the first file.
-        b: sides of the pair in the second file; the target is empty if the file has one side.
-    """
-
-    kind: str
-    share: float
-    line: tuple[int, int]
-    a: tuple[str, str]
-    b: tuple[str, str]
+    kind: str  # how they match
+    share: float  # the share of the n-grams of `b` that are in `a`, 1 if sides are the same
+    line: tuple[int, int]  # numbers of the two pairs in their files, counted from 1
+    a: tuple[str, str]  # sides of the pair in the first file
+    b: tuple[str, str]  # sides of the pair in the second file; the target is empty if the file has one side
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Counts of the pairs that two files have in common.
+    """Counts of the pairs that two files have in common."""
 
-    Attributes:
-        a: the pairs of the first file.
-        b: the pairs of the second file.
-        examples: the first pairs of the first file for each way of matching.
-    """
-
-    a: Compared
-    b: Compared
-    examples: tuple[CommonPair, ...]
+    a: Compared  # the pairs of the first file
+    b: Compared  # the pairs of the second file
+    examples: tuple[CommonPair, ...]  # the first pairs of the first file for each way of matching
 
 
 def overlap_of(
@@ -77,17 +56,8 @@ def overlap_of(
     The index of the second file is in memory, and the first is read in batches.
 
     Args:
-        a: the first file, of any format that :func:`read_segments` reads.
-        b: the second file, the same.
-        languages: the languages of the texts to read, in formats with more than two languages.
         coverage: a pair of ``a`` contains a side of ``b`` if it has this share of the side's n-grams; None to compare
             only whole sides.
-        examples: number of examples for each way of matching.
-        threads: number of threads.
-
-    Raises:
-        CorpusError: a file cannot be read, is malformed, or has no pairs.
-        ArchiveError: a compressed file is damaged.
     """
     with tempfile.TemporaryDirectory(prefix="nmt-prep-") as directory:
         unpacked = Path(directory) / "b"

@@ -42,21 +42,13 @@ from nmt_prep.sides import Side
 
 @dataclass(frozen=True)
 class Segments:
-    """The segments of evaluation sets, and their index.
-
-    Attributes:
-        index: the index.
-        sets: the number of the set of each segment, ascending: int64, shape ``[segments]``.
-        rows: the row of each segment in its set, counted from 0: int64, shape ``[segments]``.
-        first: one side of each segment: an array of strings.
-        second: the other side; empty for segments with one side.
-    """
+    """The segments of evaluation sets, and their index."""
 
     index: SegmentIndex
-    sets: Numbers
-    rows: Numbers
-    first: pa.Array
-    second: pa.Array
+    sets: Numbers  # the number of the set of each segment, ascending: int64, shape `[segments]`
+    rows: Numbers  # the row of each segment in its set, counted from 0: int64, shape `[segments]`
+    first: pa.Array  # one side of each segment: an array of strings
+    second: pa.Array  # the other side; empty for segments with one side
 
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch], coverage: float | None) -> Segments:
@@ -86,12 +78,7 @@ def _schema() -> pa.Schema:
 
 
 def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.RecordBatch]:
-    """Yields the segments of a set that have text, as batches with the number of the set and the rows of the segments.
-
-    Args:
-        batches: the segments of the set; if they have no rows, these are counted.
-        number: number of the set.
-    """
+    """Yields the segments of a set that have text, as batches with the number of the set and the rows of the segments."""
     row = 0
     for batch in batches:
         rows = np.arange(row, row + len(batch)) if batch.rows is None else batch.rows
@@ -104,17 +91,12 @@ def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.
 
 @kept()
 def load_segments(path: Path, sha256: str, coverage: float) -> Segments:
-    """Returns the segments of a file and their index. The last result stays in memory for all tasks of the process.
-
-    Raises:
-        CorpusError: the file cannot be read.
-    """
+    """Returns the segments of a file and their index. The last result stays in memory for all tasks of the process."""
     del sha256
     return Segments.of(iter_pairs(path), coverage)
 
 
-KINDS = ("none", "exact", "pair", "side", "covered")
-"""The ways in which a pair matches a segment, by number."""
+KINDS = ("none", "exact", "pair", "side", "covered")  # The ways in which a pair matches a segment, by number
 
 Numbers: TypeAlias = "npt.NDArray[np.int64]"
 Kinds: TypeAlias = "npt.NDArray[np.uint8]"
@@ -122,21 +104,14 @@ Kinds: TypeAlias = "npt.NDArray[np.uint8]"
 
 @dataclass(frozen=True)
 class Matches:
-    """The segments that a batch of pairs contains.
+    """The segments that a batch of pairs contains."""
 
-    Attributes:
-        closest: the number of the closest segment of each pair, -1 for none: int64, shape ``[pairs]``.
-        kinds: how that segment matches, as an index into :data:`KINDS`: uint8, shape ``[pairs]``.
-        shares: the share of that segment's n-grams in the pair, 1 if lines are the same: float64, shape ``[pairs]``.
-        found: the numbers of all segments that some pair matches, ascending: int64, shape ``[found]``.
-        found_kinds: the closest kind of match of each of these segments: uint8, shape ``[found]``.
-    """
-
-    closest: Numbers
-    kinds: Kinds
+    closest: Numbers  # the number of the closest segment of each pair, -1 for none: int64, shape `[pairs]`
+    kinds: Kinds  # how that segment matches, as an index into `KINDS`: uint8, shape `[pairs]`
+    # the share of that segment's n-grams in the pair, 1 if lines are the same: float64, shape `[pairs]`
     shares: npt.NDArray[np.float64]
-    found: Numbers
-    found_kinds: Kinds
+    found: Numbers  # the numbers of all segments that some pair matches, ascending: int64, shape `[found]`
+    found_kinds: Kinds  # the closest kind of match of each of these segments: uint8, shape `[found]`
 
 
 class SegmentIndex:
@@ -146,7 +121,6 @@ class SegmentIndex:
         """Builds the index.
 
         Args:
-            first: one side of each segment: an array of strings.
             second: the other side, of the same length; empty for segments with one side.
             coverage: the share of n-grams that makes a match, above 0; None to compare whole lines only.
         """
@@ -159,11 +133,7 @@ class SegmentIndex:
         return self._size
 
     def search(self, text: Mapping[Side, pa.Array]) -> Matches:
-        """Finds the segments that pairs contain.
-
-        Args:
-            text: the lines of each side, arrays of strings; a corpus of one side has one entry.
-        """
+        """Finds the segments that pairs contain."""
         columns = [TextColumn.from_arrow(lines) for lines in text.values()]
         one, other = columns if len(columns) == 2 else (columns[0], _empty(len(columns[0])))
         return Matches(*self._index.search(one.data, one.offsets, other.data, other.offsets))
@@ -181,15 +151,6 @@ def read_segments(path: Path, languages: Languages, unpacked: Path) -> Iterator[
 
     A line of a text file is a segment, and so is a line of a TSV file: its first two columns are the sides. Other files
     are read by the format that their suffix implies.
-
-    Args:
-        path: the file, which may be compressed.
-        languages: the languages of the texts to read, in formats with more than two languages.
-        unpacked: a path for the contents of a compressed file.
-
-    Raises:
-        CorpusError: the file cannot be read, or is malformed; the message names the file and the line.
-        ArchiveError: the file is compressed, but damaged.
     """
     corpus = _corpus(path)
     kind = format_of(corpus)

@@ -18,8 +18,7 @@ from nmt_prep.sources.catalogues import describe_sacrebleu, sacrebleu_pairs
 SACREBLEU = "sacrebleu:"
 FILE = "file:"
 
-REASON = "in_test_set:"
-"""Prefix of reasons for dropping pairs; the name of the evaluation set follows."""
+REASON = "in_test_set:"  # Prefix of reasons for dropping pairs; the name of the evaluation set follows
 
 
 def set_name(entry: str) -> str:
@@ -54,9 +53,7 @@ def against_problems(
     """Yields the problems of the entries of ``against``.
 
     Args:
-        settings: the section ``decontaminate``.
         splits: all splits of the config; None for a stream of pairs, which has none.
-        languages: the languages of the config.
     """
     entries = settings.against or ()
     names = [set_name(entry) for entry in entries]
@@ -89,9 +86,6 @@ def sacrebleu_corpora(against: Collection[str], languages: Languages) -> Iterato
     """Yields the corpora of sacrebleu that entries name: the entry, the name such as ``wmt22/en-de``, and the corpus.
 
     A corpus that two entries name is yielded once.
-
-    Raises:
-        ConfigError: sacrebleu is not installed, or has no such set.
     """
     seen: set[str] = set()
     for entry in against:
@@ -107,9 +101,5 @@ def sacrebleu_corpora(against: Collection[str], languages: Languages) -> Iterato
 
 
 def evaluation_corpora(config: Config) -> list[Corpus]:
-    """Returns the corpora of sacrebleu that a config names as evaluation sets.
-
-    Raises:
-        ConfigError: sacrebleu is not installed, or has no such set.
-    """
+    """Returns the corpora of sacrebleu that a config names as evaluation sets."""
     return [corpus for _, _, corpus in sacrebleu_corpora(against_of(config), config.languages)]

@@ -20,11 +20,9 @@ import numpy.typing as npt
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cleaning.dedup.records import GroupedWriter, Records, Slice, parts_of, rows_of, slices_of
 
-Dropped: TypeAlias = Mapping[str, Sequence[Path]]
-"""The files with the pairs to drop, by reason."""
+Dropped: TypeAlias = Mapping[str, Sequence[Path]]  # The files with the pairs to drop, by reason
 
-ClusterSizes: TypeAlias = tuple[tuple[int, int], ...]
-"""Sizes of clusters, and the number of clusters with each size."""
+ClusterSizes: TypeAlias = tuple[tuple[int, int], ...]  # Sizes of clusters, and the number of clusters with each size
 
 
 class DropWriter(GroupedWriter):
@@ -42,9 +40,6 @@ class DropWriter(GroupedWriter):
         Args:
             drops: for each pair its place, ascending, and the place of the pair that is kept instead: uint64, shape
                 ``[pairs, 2]``.
-
-        Raises:
-            OutputError: the file cannot be written.
         """
         self.write(drops, np.searchsorted(parts_of(drops[:, 0]), self._groups).astype(np.uint64))
         self._survivors.append(np.column_stack(np.unique(drops[:, 1], return_counts=True)).astype(np.uint64))
@@ -59,11 +54,7 @@ class DropWriter(GroupedWriter):
 
 
 def read_survivors(path: Path, part: int, parts: int) -> Records:
-    """Returns the pairs that are kept instead of the dropped pairs of a part.
-
-    Raises:
-        OutputError: the file cannot be read.
-    """
+    """Returns the pairs that are kept instead of the dropped pairs of a part."""
     return np.concatenate([np.zeros(0, np.uint64), *(each.read(2)[:, 1] for each in _slices([path], part, parts))])
 
 
@@ -72,9 +63,6 @@ def cluster_sizes(dropped: npt.NDArray[np.int64]) -> ClusterSizes:
 
     A cluster is a pair together with the pairs that are dropped in favour of it. Sizes up to 8 have a bin each; further
     bins end at 16, 32 and so on.
-
-    Args:
-        dropped: for each pair that is kept, the number of pairs that are dropped in favour of it; at least one.
 
     Returns:
         The smallest size of each bin, and the number of clusters in it; empty bins are left out.
@@ -97,16 +85,7 @@ class PartDrops:
     """The pairs of one part that deduplication drops. They are read from the files on demand."""
 
     def __init__(self, dropped: Dropped, part: int, parts: int) -> None:
-        """Finds the pairs in the files.
-
-        Args:
-            dropped: the files.
-            part: number of the part.
-            parts: number of parts.
-
-        Raises:
-            OutputError: a file cannot be read.
-        """
+        """Finds the pairs in the files."""
         self.reasons = tuple(dropped)
         self._pieces = [
             (reason, piece.mapped(2))
@@ -145,17 +124,7 @@ def mark_path(directory: Path, comparison: str, part: int) -> Path:
 
 
 def write_marks(path: Path, dropped: Dropped, part: int, parts: int) -> int:
-    """Marks the pairs of a part that are dropped; returns their number.
-
-    Args:
-        path: file to write.
-        dropped: the files with dropped pairs.
-        part: number of the part.
-        parts: number of parts.
-
-    Raises:
-        OutputError: a file cannot be read or written.
-    """
+    """Marks the pairs of a part that are dropped; returns their number."""
     pieces = [piece.read(2)[:, 0] for paths in dropped.values() for piece in _slices(paths, part, parts)]
     rows = rows_of(np.concatenate([np.zeros(0, np.uint64), *pieces]))
     first, end = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
@@ -175,11 +144,7 @@ class Marks:
 
     @classmethod
     def read(cls, directory: Path, comparison: str, part: int) -> Marks:
-        """Reads the pairs of a part that are dropped up to and including a comparison.
-
-        Raises:
-            OutputError: the file cannot be read.
-        """
+        """Reads the pairs of a part that are dropped up to and including a comparison."""
         path = mark_path(directory, comparison, part)
         with writing(path):
             content = path.read_bytes()

@@ -28,16 +28,12 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.config import DedupSettings
 from nmt_prep.sides import SIDES, Side
 
-RECALL = 0.98
-"""The probability with which a pair of exactly the given similarity becomes a candidate."""
+RECALL = 0.98  # The probability with which a pair of exactly the given similarity becomes a candidate
 
 MOST_BANDS = 32
 MOST_ROWS = 8
-LAST_BANDS = 64
-"""Number of bands, for small similarities, above which less recall is accepted."""
-
-BUCKET_CAP = 128
-"""Number of the best pairs in a bucket that the others are compared with."""
+LAST_BANDS = 64  # Number of bands, for small similarities, above which less recall is accepted
+BUCKET_CAP = 128  # Number of the best pairs in a bucket that the others are compared with
 
 EDGES_AT_ONCE = 1 << 19
 
@@ -69,15 +65,10 @@ def _bands_for(similarity: float, rows: int) -> int:
 
 @dataclass(frozen=True)
 class Signatures:
-    """The contents of the records of a part.
-
-    Attributes:
-        bands: the bands.
-        scores: names of the scores that rank the pairs, the most important first.
-    """
+    """The contents of the records of a part."""
 
     bands: Bands
-    scores: tuple[str, ...]
+    scores: tuple[str, ...]  # names of the scores that rank the pairs, the most important first
 
     @classmethod
     def of(cls, settings: DedupSettings) -> Signatures:
@@ -96,17 +87,7 @@ class Signatures:
         return 8 * self.width
 
     def records(self, pairs: pa.RecordBatch, part: int, sides: tuple[Side, Side], group: Group = ALL) -> Records:
-        """Returns the records of the pairs of a batch of a part: uint64, shape ``[pairs * bands, width]``.
-
-        Args:
-            pairs: the pairs, with their sides as in the group (:meth:`Group.sides`).
-            part: number of the part.
-            sides: the sides that are hashed.
-            group: the pairs that they are compared with.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-        """
+        """Returns the records of the pairs of a batch of a part: uint64, shape ``[pairs * bands, width]``."""
         first, second = (TextColumn.from_arrow(pairs.column(side)) for side in sides)
         hashes = band_hashes(first.data, first.offsets, second.data, second.offsets, self.bands.bands, self.bands.rows)
         others = [*group.ranks(pairs, self.scores), places_of(pairs, part)]
@@ -119,13 +100,7 @@ def write_groups(file: GroupedWriter, rows: Records, groups: npt.NDArray[np.inte
     """Writes rows in any order to a file of groups.
 
     Args:
-        file: the file.
         rows: uint64, shape ``[rows, width]``.
-        groups: group of each row.
-        count: number of groups.
-
-    Raises:
-        OutputError: the file cannot be written.
     """
     if len(rows):
         file.write(*group_rows(np.ascontiguousarray(rows), groups.astype(np.uint32), count))
@@ -133,15 +108,11 @@ def write_groups(file: GroupedWriter, rows: Records, groups: npt.NDArray[np.inte
 
 @dataclass
 class BucketCounts:
-    """Counts of the buckets of one range of hashes.
+    """Counts of the buckets of one range of hashes."""
 
-    Attributes:
-        comparisons: number of pairs of records that are compared; the same pairs may be in buckets of several bands.
-        full_buckets: number of buckets in which some pairs were not compared, because there are too many.
-    """
-
+    # number of pairs of records that are compared; the same pairs may be in buckets of several bands
     comparisons: int = 0
-    full_buckets: int = 0
+    full_buckets: int = 0  # number of buckets in which some pairs were not compared, because there are too many
 
 
 def edges_of(records: Records, counts: BucketCounts) -> Iterator[Records]:
@@ -208,14 +179,8 @@ def write_texts(file: GroupedWriter, pairs: pa.RecordBatch, places: Records, req
     """Writes the texts of pairs for the parts that requested them, in groups by part.
 
     Args:
-        file: the file.
-        pairs: pairs with the columns ``source`` and ``target``.
         places: places of these pairs, ascending.
         requests: places of some of these pairs, each with the part that requested it: uint64, shape ``[requests, 2]``.
-        count: number of parts.
-
-    Raises:
-        OutputError: the file cannot be written.
     """
     if not len(requests):
         return
@@ -237,14 +202,8 @@ def verified_edges(pairs: pa.RecordBatch, places: Records, texts: Texts, edges: 
     """Returns, for each pair with near duplicates, the edge to the best of them.
 
     Args:
-        pairs: pairs with the columns ``source`` and ``target``.
         places: places of these pairs, ascending.
-        texts: some of the better pairs; edges to others are left out.
         edges: edges in ascending order; edges from other pairs are left out.
-        similarity: the smallest similarity of each side.
-
-    Raises:
-        InvalidTextError: a line is not UTF-8.
     """
     if not len(places) or not len(texts.places):
         return edges[:0]

@@ -43,8 +43,7 @@ from nmt_prep.errors import OutputError
 from nmt_prep.sides import SIDES, Side
 
 KeyKind: TypeAlias = Literal["exact", "normalized"]
-Compared: TypeAlias = Literal["pair", "source", "target"]
-"""The text that is hashed: both sides together, or one side."""
+Compared: TypeAlias = Literal["pair", "source", "target"]  # The text that is hashed: both sides together, or one side
 
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
 
@@ -55,16 +54,10 @@ def keys_of(
     """Returns the keys of pairs, and of the lines on each side of them.
 
     Args:
-        pairs: a batch with the columns ``source`` and ``target``.
-        compared: the texts to hash.
-        kind: the kind of the keys.
         lines: the keys of the lines of both sides; None to compute them.
 
     Returns:
         For each text, the upper and lower half of each key: uint64, shape ``[pairs, 2]``.
-
-    Raises:
-        InvalidTextError: a line is not UTF-8.
     """
     if lines is None:
         columns = {side: TextColumn.from_arrow(pairs.column(side)) for side in SIDES if {side, "pair"} & {*compared}}
@@ -89,19 +82,13 @@ Records: TypeAlias = "npt.NDArray[np.uint64]"
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison of pairs: their keys, how pairs with the same key are ranked, and how many of them are kept.
+    """One comparison of pairs: their keys, how pairs with the same key are ranked, and how many of them are kept."""
 
-    Attributes:
-        compared: both sides, or one.
-        kind: kind of the keys.
-        scores: names of the scores that rank the pairs, the most important first; a higher score is better.
-        kept: number of pairs to keep for each key.
-    """
-
-    compared: Compared
-    kind: KeyKind
+    compared: Compared  # both sides, or one
+    kind: KeyKind  # kind of the keys
+    # names of the scores that rank the pairs, the most important first; a higher score is better
     scores: tuple[str, ...]
-    kept: int
+    kept: int  # number of pairs to keep for each key
 
     @property
     def width(self) -> int:
@@ -130,17 +117,12 @@ def comparisons_of(settings: DedupSettings) -> tuple[Comparison, ...]:
 
 @dataclass(frozen=True)
 class Group:
-    """The pairs that the pairs of a corpus are compared with.
+    """The pairs that the pairs of a corpus are compared with."""
 
-    Attributes:
-        salt: number that keys are mixed with; pairs with different salts are never equal.
-        exchanged: true if the sides are exchanged before keys are computed.
-        behind: true if the pairs of the corpus rank behind the pairs of other corpora of the group, whatever their
-            scores; false if they rank before them; None if only scores and places count.
-    """
-
-    salt: int = 0
-    exchanged: bool = False
+    salt: int = 0  # number that keys are mixed with; pairs with different salts are never equal
+    exchanged: bool = False  # true if the sides are exchanged before keys are computed
+    # true if the pairs of the corpus rank behind the pairs of other corpora of the group, whatever their scores; false
+    # if they rank before them; None if only scores and places count
     behind: bool | None = None
 
     def sides(self, pairs: pa.RecordBatch) -> pa.RecordBatch:
@@ -161,8 +143,7 @@ class Group:
         return ranks
 
 
-ALL = Group()
-"""The group of all pairs of a split, in a config with one pair of languages."""
+ALL = Group()  # The group of all pairs of a split, in a config with one pair of languages
 
 
 def records_of(
@@ -175,17 +156,10 @@ def records_of(
     """Returns the records of the pairs of a batch of a part.
 
     Args:
-        pairs: the batch.
-        part: number of the part.
-        comparisons: the contents of the records; all with the same kind of keys and the same scores.
-        group: the pairs that they are compared with.
         lines: the keys of the lines of both sides; None to compute them.
 
     Returns:
         For each comparison: uint64, shape ``[pairs, width]``.
-
-    Raises:
-        InvalidTextError: a line is not UTF-8.
     """
     if not comparisons:
         return []
@@ -239,9 +213,6 @@ class GroupedWriter(ExitStack):
         Args:
             records: ordered by group: uint64, shape ``[records, width]``.
             starts: number of the first record of each group, and the number of records: uint64, shape ``[groups + 1]``.
-
-        Raises:
-            OutputError: the file cannot be written.
         """
         if len(records):
             with writing(self._path):
@@ -267,12 +238,7 @@ class Slice:
         """Returns records: uint64, shape ``[rows, width]``.
 
         Args:
-            width: columns of a record.
-            first: number of the first record in the slice.
             rows: number of records; None for all.
-
-        Raises:
-            OutputError: the file cannot be read, or is cut off.
         """
         count = self.rows - first if rows is None else min(rows, self.rows - first)
         with writing(self.path):
@@ -282,21 +248,13 @@ class Slice:
         return values.reshape(-1, width)
 
     def mapped(self, width: int) -> Records:
-        """Returns all records as a view of the file: uint64, shape ``[rows, width]``.
-
-        Raises:
-            OutputError: the file cannot be read.
-        """
+        """Returns all records as a view of the file: uint64, shape ``[rows, width]``."""
         with writing(self.path):
             return np.memmap(self.path, "<u8", "r", offset=8 * width * self.first, shape=(self.rows, width))
 
 
 def slices_of(path: Path, group: int, groups: int, width: int) -> list[Slice]:
-    """Returns the slices of a group in a file, in order; empty ones are left out.
-
-    Raises:
-        OutputError: the file cannot be read, or is cut off.
-    """
+    """Returns the slices of a group in a file, in order; empty ones are left out."""
     with writing(path), path.open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         rows, runs = _numbers(file, path, size - 16)

@@ -11,8 +11,7 @@ from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.corpora.scores import document_starts
 from nmt_prep.sides import SIDES
 
-MOST = 255
-"""Maximum number of repeated segments before a pair; of more segments, the first are left out."""
+MOST = 255  # Maximum number of repeated segments before a pair; of more segments, the first are left out
 
 
 def with_repeated(batch: pa.RecordBatch, kept: npt.NDArray[np.bool_]) -> pa.RecordBatch:
@@ -22,7 +21,6 @@ def with_repeated(batch: pa.RecordBatch, kept: npt.NDArray[np.bool_]) -> pa.Reco
     of the batch are left out.
 
     Args:
-        batch: pairs of a corpus of documents, perhaps with repeated segments of an earlier comparison.
         kept: True for each pair that is not a duplicate.
     """
     count, rows = len(batch), batch.column("row").to_numpy()

@@ -32,8 +32,7 @@ from nmt_prep.cleaning.dedup.records import (
 )
 from nmt_prep.sides import Side
 
-RUN_ROWS = 1 << 19
-"""Number of records that are held in memory before they are written."""
+RUN_ROWS = 1 << 19  # Number of records that are held in memory before they are written
 
 SMALLEST_SHARE = 4 << 20
 LARGEST_SHARE = 64 << 20
@@ -52,7 +51,6 @@ def range_bits(rows: int, record_bytes: int, memory: int) -> int:
     """Returns how many leading bits of a key are the number of its range, so that a range fits into memory.
 
     Args:
-        rows: number of records.
         record_bytes: bytes of a record.
         memory: bytes that a task may use.
     """
@@ -62,21 +60,13 @@ def range_bits(rows: int, record_bytes: int, memory: int) -> int:
 
 @dataclass(frozen=True)
 class SpillFiles:
-    """The spill files of a part.
+    """The spill files of a part."""
 
-    Attributes:
-        directory: directory of the files.
-        part: number of the part in its split.
-        comparisons: the contents of the records, for each file.
-        bits: number of leading bits of a key that are the number of its range.
-        group: the pairs with which the pairs of the part are compared.
-    """
-
-    directory: Path
-    part: int
-    comparisons: tuple[Comparison, ...]
-    bits: int
-    group: Group = ALL
+    directory: Path  # directory of the files
+    part: int  # number of the part in its split
+    comparisons: tuple[Comparison, ...]  # the contents of the records, for each file
+    bits: int  # number of leading bits of a key that are the number of its range
+    group: Group = ALL  # the pairs with which the pairs of the part are compared
 
     @property
     def paths(self) -> list[Path]:
@@ -110,11 +100,7 @@ class SpillWriter(ExitStack):
         """Adds the pairs of a batch.
 
         Args:
-            pairs: the batch.
             lines: the keys of the lines of both sides; None to compute them.
-
-        Raises:
-            OutputError: a file cannot be written.
         """
         done = 0
         while done < len(pairs):
@@ -140,23 +126,14 @@ class SpillWriter(ExitStack):
 
 @dataclass(frozen=True)
 class SpilledRange:
-    """The records of a range of keys in the spill files of some parts, without pairs that are dropped already.
+    """The records of a range of keys in the spill files of some parts, without pairs that are dropped already."""
 
-    Attributes:
-        directory: directory of the spill files.
-        comparison: the contents of the records.
-        parts: numbers of the parts.
-        bits: number of leading bits of a key that are the number of its range.
-        number: number of the range.
-        marked: the comparison after which dropped pairs were marked; None if no pairs are dropped yet.
-    """
-
-    directory: Path
-    comparison: Comparison
-    parts: tuple[int, ...]
-    bits: int
-    number: int
-    marked: str | None
+    directory: Path  # directory of the spill files
+    comparison: Comparison  # the contents of the records
+    parts: tuple[int, ...]  # numbers of the parts
+    bits: int  # number of leading bits of a key that are the number of its range
+    number: int  # number of the range
+    marked: str | None  # the comparison after which dropped pairs were marked; None if no pairs are dropped yet
 
     @cached_property
     def rows(self) -> int:
@@ -168,11 +145,7 @@ class SpilledRange:
         return slices_of(path, self.number, 1 << self.bits, self.comparison.width)
 
     def read(self) -> Records:
-        """Returns all records: uint64, shape ``[rows, width]``.
-
-        Raises:
-            OutputError: a spill file cannot be read.
-        """
+        """Returns all records: uint64, shape ``[rows, width]``."""
         found, rows = np.empty((self.rows, self.comparison.width), np.uint64), 0
         for records in self.batches(LARGEST_SHARE):
             found[rows : rows + len(records)] = records
@@ -180,11 +153,7 @@ class SpilledRange:
         return found[:rows]
 
     def batches(self, rows: int) -> Iterator[Records]:
-        """Yields the records in the order of their places, up to ``rows`` at a time.
-
-        Raises:
-            OutputError: a spill file cannot be read.
-        """
+        """Yields the records in the order of their places, up to ``rows`` at a time."""
         for part in self.parts:
             pieces = self._slices(part)
             marks = None if self.marked is None or not pieces else Marks.read(self.directory, self.marked, part)
@@ -209,16 +178,10 @@ def decide_range(found: SpilledRange, corpora: Corpora, memory: int, output: Dro
     first to find the best of each key, then to find the others.
 
     Args:
-        found: the records.
-        corpora: the corpora of the parts.
         memory: bytes of records to hold at a time.
-        output: receives the pairs to drop.
 
     Returns:
         Matrix of corpora, row by row: how many pairs of one corpus have a key that is also in another.
-
-    Raises:
-        OutputError: a spill file cannot be read, or the pairs cannot be written.
     """
     comparison = found.comparison
     most = max(memory // comparison.record_bytes, 4)

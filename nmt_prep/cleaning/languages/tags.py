@@ -108,22 +108,12 @@ _SEVERAL_SCRIPTS = {*["az", "bs", "ha", "kk", "ku", "ky", "mn", "ms", "pa", "sd"
 
 
 class Expected:
-    """An expected language and its rivals.
-
-    Attributes:
-        own: indexes of the labels of the language and of accepted similar languages; empty if the model does not know
-            the language.
-        rivals: indexes of the labels of all other languages that share a script with the language.
-        scripts: numbers of the scripts of the language; None if they are not known.
-    """
+    """An expected language and its rivals."""
 
     def __init__(self, labels: Sequence[str], tag: str, other_tag: str, *, accept_similar: bool) -> None:
         """Finds the labels.
 
         Args:
-            labels: the labels of the model.
-            tag: the language of the side.
-            other_tag: the language of the other side, which is a rival even if it is similar.
             accept_similar: true to accept similar languages as the expected one.
         """
         asked, other = spoken_of_tag(tag), spoken_of_tag(other_tag)
@@ -132,8 +122,11 @@ class Expected:
         of_other = {number for number, label in enumerate(spoken) if other is not None and same(other, label)} - own
         if accept_similar and asked is not None and own:
             own |= {number for number, label in enumerate(spoken) if similar(asked, label)} - of_other
+        # indexes of the labels of the language and of accepted similar languages; empty if the model does not know the
+        # language
         self.own = sorted(own)
-        self.scripts = _scripts(tag)
+        self.scripts = _scripts(tag)  # numbers of the scripts of the language; None if they are not known
+        # indexes of the labels of all other languages that share a script with the language
         self.rivals: list[int] = []
         self._beyond: dict[tuple[int, ...], list[int]] = {}
         for number in sorted({*range(len(labels))} - own):
@@ -146,20 +139,13 @@ class Expected:
         self._of_other = sorted(of_other)
 
     def is_other(self, rivals: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Returns true for each line whose best rival is the language of the other side.
-
-        Args:
-            rivals: the label of the best rival of each line, or -1.
-        """
+        """Returns true for each line whose best rival is the language of the other side."""
         return np.isin(rivals, self._of_other)
 
     def needing_scripts(self, rivals: npt.NDArray[np.int32]) -> list[tuple[list[int], npt.NDArray[np.bool_]]]:
         """Finds lines whose best rival also uses scripts that the expected language lacks.
 
         An example is Japanese as a rival of Chinese: text without kana is not Japanese.
-
-        Args:
-            rivals: the label of the best rival of each line, or -1.
 
         Returns:
             For each set of such scripts, their numbers, and true for each line whose rival uses them.
@@ -202,11 +188,7 @@ _COMMON, _INHERITED = 0, 1
 
 
 def script_number(name: str) -> int:
-    """Returns the number that native functions use for a script.
-
-    Raises:
-        ValueError: there is no such script.
-    """
+    """Returns the number that native functions use for a script."""
     number = script_of_name(name)
     if number < 0:
         names = ", ".join(long.capitalize() for long, _ in script_names()[3:])
@@ -215,11 +197,7 @@ def script_number(name: str) -> int:
 
 
 def scripts_of_language(tag: str) -> list[int]:
-    """Returns the numbers of the scripts that a language is written in, Common and Inherited included.
-
-    Raises:
-        ValueError: the script of the language is not known.
-    """
+    """Returns the numbers of the scripts that a language is written in, Common and Inherited included."""
     import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
 
     system = langcodes.Language.get(tag).maximize().script

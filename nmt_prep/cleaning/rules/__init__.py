@@ -35,8 +35,7 @@ class _Rules(Mapping[str, type[Rule[Any]]]):
         return len(self._names)
 
 
-RULES: Mapping[str, type[Rule[Any]]] = _Rules()
-"""All rules by name, in alphabetical order."""
+RULES: Mapping[str, type[Rule[Any]]] = _Rules()  # All rules by name, in alphabetical order
 
 
 def kind_of(key: str) -> str:
@@ -54,11 +53,6 @@ def make_rules(specs: Mapping[str, object], context: Context) -> tuple[Rule[Any]
 
     Args:
         specs: options by key; true stands for default options. A key is the name of a rule, or ``name/label``.
-        context: the corpus that the rules are for.
-
-    Raises:
-        ValueError: a rule or an option is unknown or wrong. The message has a line for each problem; each line begins
-            with the rule's key.
     """
     problems: list[str] = []
     rules = []
@@ -85,11 +79,7 @@ def rule_problems(specs: Mapping[str, object]) -> Iterator[str]:
 
 
 def rule_options(name: str, spec: object) -> Section | None:
-    """Returns the checked options of a rule; None if it is off.
-
-    Raises:
-        ValueError: there is no such rule, or an option is unknown or wrong.
-    """
+    """Returns the checked options of a rule; None if it is off."""
     if (kind := RULES.get(kind_of(name))) is None:
         raise ValueError(f"{name}: there is no such rule{did_you_mean(name, RULES)} (rules: {', '.join(RULES)})")
     if is_off(spec):

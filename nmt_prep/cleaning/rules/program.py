@@ -32,14 +32,9 @@ from nmt_prep.runtime import child
 _SHOWN = 60
 
 
-_BYTES_A_LINE = 256
-"""Limit of the output, for each pair."""
-
-_ERROR_BYTES = 1 << 26
-"""Limit of the messages on standard error, for each batch of pairs."""
-
-_SECONDS_BETWEEN_LOOKS = 0.05
-"""Seconds between checks of the sizes of the output and the messages."""
+_BYTES_A_LINE = 256  # Limit of the output, for each pair
+_ERROR_BYTES = 1 << 26  # Limit of the messages on standard error, for each batch of pairs
+_SECONDS_BETWEEN_LOOKS = 0.05  # Seconds between checks of the sizes of the output and the messages
 
 
 def _words(value: Any) -> Any:
@@ -90,9 +85,6 @@ class ProgramRule(Rule[ProgramOptions]):
 
         Its streams are files: child processes may hold them open after the program ends, and it need not read its
         input.
-
-        Raises:
-            CleaningError: the program cannot be run, fails or writes too much.
         """
         limit = (pairs + 1) * _BYTES_A_LINE
         with self._streams(text) as (given, output, errors):
@@ -112,11 +104,7 @@ class ProgramRule(Rule[ProgramOptions]):
 
     @contextmanager
     def _streams(self, text: memoryview) -> Iterator[tuple[IO[bytes], IO[bytes], IO[bytes]]]:
-        """Yields temporary files for standard input, output and error; the first has the text.
-
-        Raises:
-            CleaningError: the files cannot be made or written.
-        """
+        """Yields temporary files for standard input, output and error; the first has the text."""
         try:
             with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as errors:
                 given.write(text)

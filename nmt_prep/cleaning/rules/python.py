@@ -33,8 +33,7 @@ from nmt_prep.errors import CleaningError
 from nmt_prep.runtime import kept, unstoppable
 from nmt_prep.sides import SIDES
 
-ENTRY_POINTS = "nmt_prep.rules"
-"""Group of entry points for rules of installed packages."""
+ENTRY_POINTS = "nmt_prep.rules"  # Group of entry points for rules of installed packages
 
 _ARGUMENTS = (*SIDES, "languages")
 
@@ -78,11 +77,7 @@ class PythonRule(Rule[PythonOptions]):
         return self._checked(result, len(pairs))[np.newaxis]
 
     def _checked(self, result: object, pairs: int) -> Values:
-        """Returns the values that a function returned.
-
-        Raises:
-            CleaningError: the function did not return a boolean or number for each pair.
-        """
+        """Returns the values that a function returned."""
         if isinstance(result, pa.ChunkedArray):
             result = result.combine_chunks()
         if isinstance(result, pa.Array):
@@ -108,11 +103,7 @@ class PythonRule(Rule[PythonOptions]):
 
 
 def _arguments(function: Callable[..., Any], name: str) -> set[str]:
-    """Returns the names of the arguments that a function takes, among those that it can be given.
-
-    Raises:
-        ValueError: the function takes neither side, or requires an unknown argument.
-    """
+    """Returns the names of the arguments that a function takes, among those that it can be given."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return {*_ARGUMENTS}
@@ -124,11 +115,7 @@ def _arguments(function: Callable[..., Any], name: str) -> set[str]:
 
 
 def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
-    """Returns the function that the config names, and the file that defines it.
-
-    Raises:
-        ValueError: there is no such module or function, or the module cannot be imported.
-    """
+    """Returns the function that the config names, and the file that defines it."""
     module_name, colon, attribute = name.partition(":")
     if not colon:
         found = entry_points(group=ENTRY_POINTS, name=name)

@@ -26,8 +26,7 @@ from nmt_prep.config.section import Name
 from nmt_prep.runtime import available_cores, unstoppable
 from nmt_prep.sides import Side
 
-SECONDS = 10.0
-"""Time limit of a search, for each core: the package regex counts the processor time of all threads."""
+SECONDS = 10.0  # Time limit of a search, for each core: the package regex counts the processor time of all threads
 
 
 class Pattern(Section):
@@ -89,11 +88,7 @@ class RegexRule(Rule[RegexOptions]):
 
 
 def _found(name: str, pattern: regex.Pattern[str], lines: pa.Array) -> Values:
-    """Returns 1.0 for each line with a match, 0.0 for each other line.
-
-    Raises:
-        PairError: a search takes too long.
-    """
+    """Returns 1.0 for each line with a match, 0.0 for each other line."""
     values = np.zeros(len(lines), np.float64)
     limit = SECONDS * available_cores()
     for number, line in enumerate(lines.to_pylist()):

@@ -55,11 +55,7 @@ class WordListRule(PairRule[WordListOptions]):
 
 
 def _word_pattern(path: Path) -> regex.Pattern[str]:
-    """Returns a pattern that finds the words of a file.
-
-    Raises:
-        ValueError: the file cannot be read, or holds no words.
-    """
+    """Returns a pattern that finds the words of a file."""
     if path.exists() and not path.is_file():
         raise ValueError(f"the word list {path} is no regular file; a run reads it more than once")
     try:

@@ -38,15 +38,7 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
     """Writes the links of a split of a run, a line for each pair.
 
     Args:
-        config: the config of the run.
-        overrides: assignments to keys of the config.
-        split: the split.
         output: the file; None for standard output.
-
-    Raises:
-        ArgumentError: the run has no such split.
-        BadParameter: the file is one that the run reads, or holds links of the run.
-        OutputError: the run has no links, or the config or its text has changed since, or the output cannot be written.
     """
     checked = load_config(config, overrides)
     run = checked.run_dir
@@ -71,17 +63,8 @@ def write_shortlists(
     """Writes ``lex.s2t`` and ``lex.t2s`` of a run.
 
     Args:
-        run: directory of the run.
-        split: the split to count.
         directory: directory for the files; None for ``shortlist`` in the directory of the run.
         best: maximum number of pieces to keep for each piece of the other side; None for all.
-        console: prints the names of the files.
-        progress: receives the number of pairs.
-
-    Raises:
-        ArgumentError: the run has no such split.
-        OutputError: the run has no links or vocabularies, its text has changed since, or a file cannot be written.
-        VocabularyError: a vocabulary cannot be read.
     """
     outputs = outputs_in(run, STAGES)
     parts = _aligned(outputs, split, hint="nmt-prep run CONFIG with a section align")
@@ -153,11 +136,7 @@ def _aligned(outputs: Outputs, split: str, hint: str) -> tuple[AlignedPart, ...]
 
 
 def _check_text(outputs: Outputs) -> None:
-    """Checks that the links of a run belong to its text, and that the files of both exist.
-
-    Raises:
-        OutputError: a stage before ``align`` has run again since, was interrupted, or a file is missing.
-    """
+    """Checks that the links of a run belong to its text, and that the files of both exist."""
     links, run = outputs.manifest(Align), outputs.root
     advice = "first run nmt-prep run CONFIG"
     for stage in (stage for stage in STAGES if stage.name in (*links.inputs, Align.name)):

@@ -37,25 +37,17 @@ def _temporary(path: Path) -> Iterator[None]:
 
 
 class Spool:
-    """Batches of pairs in a temporary file.
-
-    Attributes:
-        rows: number of pairs.
-    """
+    """Batches of pairs in a temporary file."""
 
     def __init__(self, path: Path) -> None:
         """Opens a new file."""
-        self.rows = 0
+        self.rows = 0  # number of pairs
         self.path = path
         with _temporary(path):
             self._file = path.open("wb", buffering=0)
 
     def write(self, batch: Batch) -> None:
-        """Appends a batch.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
+        """Appends a batch."""
         with _temporary(self.path):
             for array in batch:
                 np.save(self._file, array)
@@ -84,9 +76,6 @@ def copies_of(text: Spool) -> Integers:
     """Returns the number of pairs with the same normalized text as each pair, itself included: int64, ``[rows]``.
 
     The numbers and the compared keys are in files beside the file of the text.
-
-    Raises:
-        OutputError: a file cannot be written.
     """
     keys_path = text.path.with_suffix(".keys")
     with _temporary(keys_path), keys_path.open("wb") as file:

@@ -41,52 +41,26 @@ _FEW_KNOWN = 0.75
 """Share of known words below which the command warns of the model. Text in the languages of a model has 0.9 or more,
 text in others 0.7 or less."""
 
-_SEED = 1
-"""Seed of the classifier: a run with this seed learns the same classifier from the same model and pairs."""
-
-_SMALL_VOCABULARY = 500
-"""If a model has fewer words on a side, low shares of known words give a warning, but no error."""
+_SEED = 1  # Seed of the classifier: a run with this seed learns the same classifier from the same model and pairs
+_SMALL_VOCABULARY = 500  # If a model has fewer words on a side, low shares of known words give a warning, but no error
 
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """Options of the command.
+    """Options of the command."""
 
-    Attributes:
-        model: the model to use; None to learn one from the input.
-        prior: a model to start from when learning; None to start from nothing.
-        save: file for the model that is learned, or None.
-        scores: file for the scores, or None.
-        adequacy: file for the values of a classifier of incomplete translations, or None.
-        symmetrize: how the links of both directions are joined.
-        settings: settings of a model to learn; they also say whether only ASCII white space separates words.
-        threads: number of threads; None for one per core.
-    """
-
-    model: Path | None
-    prior: Path | None
-    save: Path | None
-    scores: Path | None
-    adequacy: Path | None
-    symmetrize: Symmetrization
-    settings: Settings
-    threads: int | None
+    model: Path | None  # the model to use; None to learn one from the input
+    prior: Path | None  # a model to start from when learning; None to start from nothing
+    save: Path | None  # file for the model that is learned, or None
+    scores: Path | None  # file for the scores, or None
+    adequacy: Path | None  # file for the values of a classifier of incomplete translations, or None
+    symmetrize: Symmetrization  # how the links of both directions are joined
+    settings: Settings  # settings of a model to learn; they also say whether only ASCII white space separates words
+    threads: int | None  # number of threads; None for one per core
 
 
 def align_stream(options: StreamOptions, console: SafeConsole, progress: Progress) -> None:
-    """Writes the links of the pairs of standard input to standard output, and their scores to a file.
-
-    Args:
-        options: options of the command.
-        console: prints remarks and counts.
-        progress: receives the number of pairs read, learned from, and written.
-
-    Raises:
-        AlignmentModelError: a model cannot be read, or does not suit the input.
-        CorpusError: a line has more or fewer than two columns.
-        InvalidTextError: the input is not UTF-8.
-        OutputError: a file, or standard output, cannot be written.
-    """
+    """Writes the links of the pairs of standard input to standard output, and their scores to a file."""
     threads = options.threads or available_cores()
     if options.save is not None:
         check_writable(options.save)
@@ -164,11 +138,7 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
 
 
 def _check_enough(pairs: int) -> None:
-    """Checks the number of pairs of the input.
-
-    Raises:
-        AlignmentModelError: the input has too few pairs to learn from.
-    """
+    """Checks the number of pairs of the input."""
     if pairs < learning.LEAST_PAIRS:
         given = f"{pairs:,} pair{'' if pairs == 1 else 's'}"
         raise AlignmentModelError(
@@ -180,11 +150,7 @@ def _check_enough(pairs: int) -> None:
 def _learned_classifier(
     model: Model, text: Spool, copies: Integers, threads: int, progress: Progress
 ) -> classifier.Classifier:
-    """Learns a classifier from the input: from the words of all pairs, and from a sample of distinct pairs.
-
-    Raises:
-        AlignmentModelError: there are too few good pairs.
-    """
+    """Learns a classifier from the input: from the words of all pairs, and from a sample of distinct pairs."""
     with progress.meter("learning a classifier", text.rows, "pairs") as meter:
 
         def drawn() -> Iterator[pa.RecordBatch]:
@@ -204,18 +170,13 @@ def _learned_classifier(
 
 
 class _Writer:
-    """Writes links to standard output, and scores and values of a classifier to files; counts the pairs.
-
-    Attributes:
-        threads: number of threads.
-        classifier: the classifier; None if there is no file for its values.
-    """
+    """Writes links to standard output, and scores and values of a classifier to files; counts the pairs."""
 
     def __init__(
         self, symmetrize: Symmetrization, threads: int, scores: BinaryIO | None, adequacy: BinaryIO | None
     ) -> None:
-        self.threads = threads
-        self.classifier: classifier.Classifier | None = None
+        self.threads = threads  # number of threads
+        self.classifier: classifier.Classifier | None = None  # the classifier; None if there is no file for its values
         self._symmetrize, self._scores, self._adequacy = symmetrize, scores, adequacy
         self._pairs = self._links = self._empty = self._too_long = 0
 
@@ -229,9 +190,6 @@ class _Writer:
         """Writes the links of pairs, their scores, and the values of the classifier, which takes their text.
 
         The scores leave out the counts that the pairs brought to the model: ``copies`` is how often each pair was read.
-
-        Raises:
-            OutputError: the links or the scores cannot be written.
         """
         links = model.align_numbered(pairs, self._symmetrize, self.threads)
         write_text(pharaoh_text(links, self.threads))
@@ -267,9 +225,6 @@ def columns_of(block: Block) -> tuple[TextColumn, TextColumn]:
     r"""Returns the sides of lines: source, tab, target; or source ``|||`` target, where no line has a tab.
 
     An empty line is a pair of empty sides.
-
-    Raises:
-        CorpusError: a line has more or fewer than two columns.
     """
     mark = "\t" if b"\t" in block.data else "|||"
     data = np.frombuffer(block.data, np.uint8)
@@ -293,11 +248,7 @@ def _score_lines(values: Scores) -> pa.Array:
 
 
 def _loaded(path: Path, options: StreamOptions) -> Model:
-    """Returns a model from a file.
-
-    Raises:
-        AlignmentModelError: the file is not a model, or the options divide lines into other words.
-    """
+    """Returns a model from a file."""
     model = Model.load(path)
     if options.settings.pretokenized and not model.settings.pretokenized:
         raise AlignmentModelError(
@@ -308,11 +259,7 @@ def _loaded(path: Path, options: StreamOptions) -> Model:
 
 
 def _check_languages(model: Model, source: TextColumn, target: TextColumn, threads: int, console: SafeConsole) -> None:
-    """Compares the words of the input with those of a model; only warns if the input or the model has few words.
-
-    Raises:
-        AlignmentModelError: the model is of other languages, or its sides are swapped.
-    """
+    """Compares the words of the input with those of a model; only warns if the input or the model has few words."""
     known = model.known(source, target, threads)
     swapped = model.known(target, source, threads)
     shares = f"the model knows {known[0]:.0%} of the source words and {known[1]:.0%} of the target words"

@@ -83,18 +83,7 @@ def make_workers(
     """Returns a worker for each thread, and the evaluation sets that pairs are compared with.
 
     Args:
-        loaded: the settings of the filter.
-        config: path of the config.
-        threads: number of threads.
-        progress: receives events of downloads.
         scores: column of each score by its name; columns count from 0.
-        outputs: the files to write, none of which may be read.
-
-    Raises:
-        BadParameter: a file of a rule or of an evaluation set would be written.
-        CleaningError: a rule needs a score that has no column.
-        CorpusError: an evaluation set cannot be read.
-        DownloadError: an evaluation set cannot be fetched.
     """
     context = Context(loaded.languages, SIDES, config.parent)
     cleaners = [Cleaner(loaded.cleaning, context, "standard input") for _ in range(threads)]
@@ -138,17 +127,11 @@ def clean_input(
 
 @dataclass(frozen=True)
 class _Block:
-    """A cleaned block of lines.
+    """A cleaned block of lines."""
 
-    Attributes:
-        size: number of lines read.
-        kept: the lines that are kept.
-        rejected: the lines that are dropped, with their reasons.
-    """
-
-    size: int
-    kept: pa.Array
-    rejected: pa.Array
+    size: int  # number of lines read
+    kept: pa.Array  # the lines that are kept
+    rejected: pa.Array  # the lines that are dropped, with their reasons
 
 
 def _clean(idle: SimpleQueue[Worker], scores: Mapping[str, int], lines: InputLines) -> _Block:
@@ -192,9 +175,6 @@ def _split(lines: InputLines, scores: Mapping[str, int]) -> tuple[dict[Side, pa.
     Returns:
         The two sides: ``large_string`` arrays. All further columns of a line, with the tab before them. The columns of
         scores by name: float64, shape ``[lines]``, NaN for an empty field.
-
-    Raises:
-        CorpusError: a line has too few columns, or a score is not a number.
     """
     column = TextColumn.from_arrow(lines.text)
     data, starts, ends = column.data, column.offsets[:-1], column.offsets[1:]
@@ -240,19 +220,7 @@ def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ah
 def _finders(
     loaded: StreamCleaning, config: Path, number: int, progress: Progress
 ) -> tuple[list[LeakFinder | None], list[EvaluationSet]]:
-    """Returns finders of the segments of the evaluation sets that a config names (None for no sets), and the sets.
-
-    Args:
-        loaded: the settings of the filter.
-        config: path of the config; its lock file records what is fetched.
-        number: number of finders.
-        progress: receives events of downloads.
-
-    Raises:
-        CorpusError: a set cannot be read, or has no segments.
-        DownloadError: a set cannot be fetched.
-        ArchiveError: an archive is damaged.
-    """
+    """Returns finders of the segments of the evaluation sets that a config names (None for no sets), and the sets."""
     settings, sets = loaded.decontaminate, list[EvaluationSet]()
     if not settings.against:
         return [None] * number, sets

@@ -36,30 +36,18 @@ _SECONDS_BETWEEN_NOTES = 1.0
 _SECONDS_BETWEEN_RATES = 60.0
 _SECONDS_BETWEEN_LOOKS = 0.1
 _PIECE = 1 << 20
-_PATIENCE = 10.0
-"""Seconds that a trainer has to end after Ctrl-C or SIGTERM."""
+_PATIENCE = 10.0  # Seconds that a trainer has to end after Ctrl-C or SIGTERM
 
 
 @dataclass(frozen=True)
 class Reader:
-    """One reader of a stream, and its share of the pairs.
+    """One reader of a stream, and its share of the pairs."""
 
-    Attributes:
-        opened: the stream.
-        columns: columns of a line.
-        part: number of the reader.
-        parts: number of readers.
-        epochs: number of epochs of all pairs; None for no end by epochs.
-
-    Raises:
-        BadParameter: there is no such column, or epochs are given for stages that end by themselves.
-    """
-
-    opened: Opened
-    columns: tuple[str, ...]
-    part: int
-    parts: int
-    epochs: int | None
+    opened: Opened  # the stream
+    columns: tuple[str, ...]  # columns of a line
+    part: int  # number of the reader
+    parts: int  # number of readers
+    epochs: int | None  # number of epochs of all pairs; None for no end by epochs
 
     def __post_init__(self) -> None:
         known = (*SIDES, *self.opened.stream.pairs.columns, "row")
@@ -143,11 +131,7 @@ class State:
         }
 
     def row(self) -> int:
-        """Returns the row in the file, 0 if there is no file.
-
-        Raises:
-            ArgumentError: the file is not a state, or belongs to another stream.
-        """
+        """Returns the row in the file, 0 if there is no file."""
         if self._path is None or not self._path.exists():
             return 0
         try:
@@ -165,11 +149,7 @@ class State:
         return row
 
     def note(self, row: int, *, at_once: bool = False) -> None:
-        """Writes the row, at most once a second.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
+        """Writes the row, at most once a second."""
         if self._path is not None and (at_once or time.monotonic() - self._noted >= _SECONDS_BETWEEN_NOTES):
             self._noted = time.monotonic()
             write_json(self._path, {**self._facts, "row": row})
@@ -179,14 +159,8 @@ def feed(reader: Reader, command: Sequence[str], start: int, path: Path | None) 
     """Writes the lines of a stream, and returns the exit status.
 
     Args:
-        reader: the lines.
         command: a trainer to start; empty for standard output.
-        start: the first row, if there is no state.
         path: file of the state; None for no state.
-
-    Raises:
-        ArgumentError: the state belongs to another stream, or the command cannot be started.
-        OutputError: standard output or the state cannot be written.
     """
     state = State(path, reader)
     row = state.row() if path is not None else start
@@ -242,16 +216,11 @@ def _ended(trainer: subprocess.Popen[bytes], patience: float | None) -> int:
 
 
 class _Stop:
-    """The handler of Ctrl-C and SIGTERM: raises ``KeyboardInterrupt``, but not while lines are written and counted.
-
-    Attributes:
-        number: the number of the signal that came.
-        again: true if another one came.
-    """
+    """The handler of Ctrl-C and SIGTERM: raises ``KeyboardInterrupt``, but not while lines are written and counted."""
 
     def __init__(self) -> None:
-        self.number: int | None = None
-        self.again = False
+        self.number: int | None = None  # the number of the signal that came
+        self.again = False  # true if another one came
         self._held = False
 
     def __enter__(self) -> Self:
@@ -293,11 +262,7 @@ class _Writer:
         """Writes to a descriptor until the stream ends; returns False if its reader ends first.
 
         Args:
-            output: the descriptor.
             piece: number of bytes to write at once, which must not block a writable descriptor.
-
-        Raises:
-            KeyboardInterrupt: a signal came. The row is exact.
         """
         asked = told = time.monotonic()
         for lines, rows, after in self._reader.texts(self.row):

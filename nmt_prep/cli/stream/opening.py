@@ -26,21 +26,14 @@ from nmt_prep.sides import Side
 
 @dataclass(frozen=True)
 class Opened:
-    """A stream and how its lines are written.
-
-    Attributes:
-        stream: the stream.
-        fingerprint: digest of all that its rows depend on.
-        encoder: makes pieces of the lines; None for text.
-        tags: by name of the corpus and by side, the tag at the start of each line.
-        trainer: the command in OpusTrainer's YAML.
-    """
+    """A stream and how its lines are written."""
 
     stream: TextStream
-    fingerprint: str
-    encoder: TextEncoder | None = None
+    fingerprint: str  # digest of all that its rows depend on
+    encoder: TextEncoder | None = None  # makes pieces of the lines; None for text
+    # by name of the corpus and by side, the tag at the start of each line
     tags: Mapping[str, Mapping[Side, str]] = field(default_factory=dict)
-    trainer: tuple[str, ...] = ()
+    trainer: tuple[str, ...] = ()  # the command in OpusTrainer's YAML
 
 
 def is_source(path: Path) -> bool:
@@ -56,14 +49,7 @@ def open_stream(
     Args:
         config: the config; None for a run without one, or for OpusTrainer's files.
         run: directory of the run; None for OpusTrainer's files.
-        split: name of the split.
         opustrainer: OpusTrainer's YAML; None for the section ``training`` of the config.
-        form: form of the lines.
-
-    Raises:
-        ConfigError: the stages or modifiers are wrong, or do not fit the pairs.
-        RecordsError: the records are missing, or of another layout.
-        CorpusError: a file of OpusTrainer's YAML cannot be read.
     """
     file = None if opustrainer is None else read_opustrainer(opustrainer)
     base = Path.cwd() if config is None else config.base_dir

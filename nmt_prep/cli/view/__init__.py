@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 with delayed_imports():
     from nmt_prep import viewing as pairs
 
-_CUT = 400
-"""Maximum width of a text in a table, in columns; JSON has the whole text."""
+_CUT = 400  # Maximum width of a text in a table, in columns; JSON has the whole text
 
 _STAGE = "The pairs as this stage left them; by default, as text that goes into the records."
 _WHERE = "Show where a record comes from: its number, SHARD:POSITION, or the CORPUS:ROW that it was made from."
@@ -88,11 +87,7 @@ def view(
 
 
 def _check_trace(given: Mapping[str, object]) -> None:
-    """Checks that no option for choosing pairs is given; an option that is not given is None.
-
-    Raises:
-        BadParameter: such an option is given.
-    """
+    """Checks that no option for choosing pairs is given; an option that is not given is None."""
     for option, value in given.items():
         if value is not None:
             instead = "; give --trace CORPUS:ROW" if option == "--row" else ", which shows one pair"
@@ -123,8 +118,7 @@ _NUMBERS = ("record", "packed", "corpus", "row", "pair", "document", "continues"
 """The columns before the sides, and scores. ``continues`` is 1 for a pair that follows the one before it in its
 document."""
 
-_SCORE = "score:"
-"""Start of the names of scores."""
+_SCORE = "score:"  # Start of the names of scores
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:

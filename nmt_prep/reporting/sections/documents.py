@@ -9,11 +9,8 @@ from nmt_prep.reporting.summary import Json, corpora
 from nmt_prep.reporting.svg import Tick, curve, plot
 from nmt_prep.reporting.tables import document_table, segment_table, weight_table
 
-_SHOWN = 12
-"""Number of documents whose paths are visible at first; the others are folded."""
-
-_LISTED = 1000
-"""Maximum number of documents left out that the page lists."""
+_SHOWN = 12  # Number of documents whose paths are visible at first; the others are folded
+_LISTED = 1000  # Maximum number of documents left out that the page lists
 
 
 def section(summary: Json) -> Iterator[Content]:

@@ -21,8 +21,7 @@ from nmt_prep.reporting.summary import Json
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
 from nmt_prep.reporting.tables import leak_table
 
-_BINNED = 9
-"""Bins from this size on hold several sizes, such as 9 to 16."""
+_BINNED = 9  # Bins from this size on hold several sizes, such as 9 to 16
 
 
 def section(summary: Json) -> Iterator[Content]:

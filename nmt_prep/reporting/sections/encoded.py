@@ -96,13 +96,7 @@ def batches(summary: Json) -> Iterator[Content]:
 def examples(
     summary: Json, most: int = 10, known: dict[tuple[str, str, int], Markup] | None = None
 ) -> Iterator[Content]:
-    """Yields the content of the section on examples, with up to ``most`` random pairs of each corpus.
-
-    Args:
-        summary: the content of ``summary.json``.
-        most: number of random pairs.
-        known: rendered examples by corpus, list and rank; new ones are added.
-    """
+    """Yields the content of the section on examples, with up to ``most`` random pairs of each corpus."""
     known = {} if known is None else known
     yield explanation(
         "Random pairs as training sees them, and the longest ones. Below each text are its pieces; long texts are cut."

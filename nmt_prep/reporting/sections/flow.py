@@ -35,7 +35,6 @@ def corpus_flow(
     """Returns the numbers of pairs and bytes of a corpus after each step.
 
     Args:
-        compiled: counts of the corpus in compile.
         compiled_bytes: UTF-8 bytes of both sides of the compiled pairs.
         cleaned: counts of the corpus in clean; None if it is not cleaned.
         rejected: bytes of the pairs that cleaning dropped, by reason.

@@ -20,13 +20,7 @@ _RULE = "length_ratio"
 
 
 def section(summary: Json, most: int = 40, known: dict[str, Markup] | None = None) -> Iterator[Content]:
-    """Yields the content of the section.
-
-    Args:
-        summary: the content of ``summary.json``.
-        most: number of corpora with figures of their own.
-        known: drawn figures by corpus; new ones are added.
-    """
+    """Yields the content of the section."""
     known = {} if known is None else known
     split = main_split(summary)
     lengths, corpora = summary["lengths"][split], summary["text"].get(split, {})

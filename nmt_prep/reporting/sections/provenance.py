@@ -58,12 +58,6 @@ def signature(version: str, config: Config, info: DatasetInfo, downloads: Mappin
     """Returns a line that identifies the data of a run, to compare runs at a glance.
 
     Digests are cut to 8 hexadecimal digits.
-
-    Args:
-        version: version of nmt_prep.
-        config: the config.
-        info: content of ``dataset.json``.
-        downloads: SHA-256 of each file that was read, by key.
     """
     languages = info.languages
     fields = {"nmt_prep": version, "pair": f"{languages.source}-{languages.target}"}

@@ -22,13 +22,7 @@ _EXAMPLES = 2
 
 
 def training_facts(config: Config, sizes: Mapping[str, int], text: Json) -> Json:
-    """Returns the stages of training and examples of their modifiers; empty if the config has neither.
-
-    Args:
-        config: the config.
-        sizes: number of pairs of each corpus of the split train.
-        text: the profile of the text of the split train, by corpus.
-    """
+    """Returns the stages of training and examples of their modifiers; empty if the config has neither."""
     training = config.training
     if not (training.stages or training.modifiers):
         return {}

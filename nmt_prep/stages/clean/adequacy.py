@@ -52,13 +52,7 @@ from nmt_prep.stages.pair_sample import select_round
 
 
 def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
-    """Writes the classifier of a text, and judges defective pairs. It ticks for each pair in each round of learning.
-
-    Raises:
-        AlignmentModelError: the given model cannot be read.
-        CorpusError: a file cannot be read.
-        OutputError: the classifier cannot be written.
-    """
+    """Writes the classifier of a text, and judges defective pairs. It ticks for each pair in each round of learning."""
     sample, threads = task.sample(), task.threads
     batches = sample.batches([*SIDES, ORDER])
     if not task.learns:
@@ -82,13 +76,7 @@ def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
 
 
 def judge_part(task: ScoreTask, tick: Tick) -> Scored:
-    """Writes the values of the pairs of a part, and the words without counterpart. It ticks for each pair.
-
-    Raises:
-        AlignmentModelError: the classifier cannot be read, or was given and knows few words of the part.
-        CorpusError: a file cannot be read.
-        OutputError: the values cannot be written.
-    """
+    """Writes the values of the pairs of a part, and the words without counterpart. It ticks for each pair."""
     classifier: Classifier = files.shared_classifier(task.model)
     pretokenized, places = classifier.model.settings.pretokenized, [np.zeros((0, 3), np.int32)]
 

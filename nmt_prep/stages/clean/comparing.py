@@ -28,27 +28,16 @@ Overlap: TypeAlias = "dict[str, dict[str, int]]"
 
 @dataclass(frozen=True)
 class PlanTask:
-    """A split whose keys are divided into ranges.
+    """A split whose keys are divided into ranges."""
 
-    Attributes:
-        key: name of the task.
-        split: name of the split.
-        where: key in the config, for messages.
-        pairs: number of pairs before they are cleaned.
-        records: number of records of these pairs.
-        least: least number of records that a range must hold.
-        record_bytes: bytes of a record.
-        memory: bytes of memory that a task may use.
-    """
-
-    key: str
-    split: str
-    where: str
-    pairs: int
-    records: int
-    least: int
+    key: str  # name of the task
+    split: str  # name of the split
+    where: str  # key in the config, for messages
+    pairs: int  # number of pairs before they are cleaned
+    records: int  # number of records of these pairs
+    least: int  # least number of records that a range must hold
     record_bytes: int
-    memory: int
+    memory: int  # bytes of memory that a task may use
 
 
 @dataclass(frozen=True)
@@ -60,11 +49,7 @@ class Ranges:
 
 
 def plan_ranges(task: PlanTask, tick: object) -> Ranges:
-    """Returns the number of ranges of keys, and the size of buffers, that fit the memory of a task.
-
-    Raises:
-        CleaningError: the memory is too small.
-    """
+    """Returns the number of ranges of keys, and the size of buffers, that fit the memory of a task."""
     del tick
     needed = max(-(-task.records // (1 << MOST_BITS)), task.least) * task.record_bytes
     if needed > max(task.memory // 4, spill.SMALLEST_SHARE):  # a range takes a quarter of the memory
@@ -80,15 +65,10 @@ PLAN = Round("clean-ranges", plan_ranges, Ranges, by_all=True)
 
 @dataclass(frozen=True)
 class ComparedPart:
-    """A part whose pairs are compared with other pairs of the split.
+    """A part whose pairs are compared with other pairs of the split."""
 
-    Attributes:
-        task: the part, and the files to write after the comparisons.
-        number: number of the part in its split.
-    """
-
-    task: PartTask
-    number: int
+    task: PartTask  # the part, and the files to write after the comparisons
+    number: int  # number of the part in its split
 
     @property
     def file(self) -> PairFile:
@@ -108,18 +88,12 @@ class ComparedPart:
 
 @dataclass(frozen=True)
 class NearDuplicates:
-    """The near duplicates of a split.
+    """The near duplicates of a split."""
 
-    Attributes:
-        matches: ``matches[a][b]`` is the number of pairs of the corpus ``a`` that were dropped because of a pair of the
-            corpus ``b``.
-        candidates: number of comparisons.
-        full_buckets: number of buckets with more pairs than are compared with one another.
-    """
-
+    # `matches[a][b]` is the number of pairs of the corpus `a` that were dropped because of a pair of the corpus `b`
     matches: Overlap
-    candidates: int
-    full_buckets: int
+    candidates: int  # number of comparisons
+    full_buckets: int  # number of buckets with more pairs than are compared with one another
 
 
 @dataclass(frozen=True)
@@ -133,44 +107,27 @@ class NearFound:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """The duplicates of a split.
+    """The duplicates of a split."""
 
-    Attributes:
-        clusters: number of clusters by size, for ``exact`` or ``normalized``, and for ``near``. A cluster is a pair
-            together with the pairs that were dropped in favour of it. Sizes above 8 are in bins, which begin at 9, 17,
-            33 and so on.
-        near: the near duplicates; None if they are not searched for.
-    """
-
+    # number of clusters by size, for `exact` or `normalized`, and for `near`. A cluster is a pair together with the
+    # pairs that were dropped in favour of it. Sizes above 8 are in bins, which begin at 9, 17, 33 and so on.
     clusters: dict[str, ClusterSizes]
-    near: NearDuplicates | None
+    near: NearDuplicates | None  # the near duplicates; None if they are not searched for
 
 
 @dataclass
 class ComparedSplit:
-    """A split whose pairs are compared with one another.
+    """A split whose pairs are compared with one another."""
 
-    Attributes:
-        name: name of the split.
-        directory: directory of the files of the comparisons.
-        corpora: name of the corpus of each part, parts without remaining pairs included.
-        parts: the parts that still have pairs, in order.
-        bits: number of leading bits of a key that give the number of its range.
-        dropped: the files with dropped pairs, by reason.
-        overlap: overlap of the corpora; None until it is computed, or if pairs are not compared.
-        clusters: number of clusters of equal pairs, by size.
-        near: the near duplicates; None until they are found, or if they are not searched for.
-    """
-
-    name: str
-    directory: Path
-    corpora: tuple[str, ...]
-    parts: list[ComparedPart]
-    bits: int
-    dropped: dict[str, tuple[Path, ...]] = field(default_factory=dict)
-    overlap: Overlap | None = None
-    clusters: ClusterSizes = ()
-    near: NearFound | None = None
+    name: str  # name of the split
+    directory: Path  # directory of the files of the comparisons
+    corpora: tuple[str, ...]  # name of the corpus of each part, parts without remaining pairs included
+    parts: list[ComparedPart]  # the parts that still have pairs, in order
+    bits: int  # number of leading bits of a key that give the number of its range
+    dropped: dict[str, tuple[Path, ...]] = field(default_factory=dict)  # the files with dropped pairs, by reason
+    overlap: Overlap | None = None  # overlap of the corpora; None until it is computed, or if pairs are not compared
+    clusters: ClusterSizes = ()  # number of clusters of equal pairs, by size
+    near: NearFound | None = None  # the near duplicates; None until they are found, or if they are not searched for
 
     @property
     def pairs(self) -> int:

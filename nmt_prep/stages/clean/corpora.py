@@ -29,16 +29,11 @@ from nmt_prep.pipeline.stage import Job
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartResult, PartTask
 
-FIRST_PAIRS = 1_000_000
-"""Number of pairs after which it is an error if all pairs of the corpus were dropped."""
+FIRST_PAIRS = 1_000_000  # Number of pairs after which it is an error if all pairs of the corpus were dropped
 
 
 def section_of(config: Config) -> CleanSettings:
-    """Returns the section ``clean``.
-
-    Raises:
-        OutputError: the config has no section ``clean``.
-    """
+    """Returns the section ``clean``."""
     if config.clean is None:
         raise OutputError("the config has no section clean")
     return config.clean
@@ -51,19 +46,12 @@ def sides_of(corpus: Corpus) -> tuple[Side, ...]:
 
 @dataclass(frozen=True)
 class CleanedCorpus:
-    """A corpus to clean.
+    """A corpus to clean."""
 
-    Attributes:
-        split: the split of the corpus.
-        index: number of the corpus in its split.
-        corpus: the corpus.
-        cleaning: its fixes and rules.
-    """
-
-    split: str
-    index: int
+    split: str  # the split of the corpus
+    index: int  # number of the corpus in its split
     corpus: Corpus
-    cleaning: Cleaning
+    cleaning: Cleaning  # its fixes and rules
 
     @property
     def name(self) -> str:
@@ -149,19 +137,12 @@ def is_deduplicated(config: Config, corpus: Corpus) -> bool:
 
 @dataclass(frozen=True)
 class RuleBounds:
-    """Limits of the passing values of a rule in one column; None stands for no limit.
+    """Limits of the passing values of a rule in one column; None stands for no limit."""
 
-    Attributes:
-        low: lower limit.
-        high: upper limit.
-        above: true if ``low`` itself does not pass.
-        below: true if ``high`` itself does not pass.
-    """
-
-    low: float | None
-    high: float | None = None
-    above: bool = False
-    below: bool = False
+    low: float | None  # lower limit
+    high: float | None = None  # upper limit
+    above: bool = False  # true if `low` itself does not pass
+    below: bool = False  # true if `high` itself does not pass
 
     @classmethod
     def of(cls, bounds: Bounds) -> RuleBounds:
@@ -180,66 +161,43 @@ class Compared:
 
 @dataclass(frozen=True)
 class LearnedFacts:
-    """Facts about a rule that learns from the corpora, ``translation`` or ``adequacy``, in one corpus.
+    """Facts about a rule that learns from the corpora, ``translation`` or ``adequacy``, in one corpus."""
 
-    Attributes:
-        learned_from: number of pairs that the model was learned from; 0 for a model that was given.
-        threshold: the lowest score that passes; None if the rule was left out.
-        noise: estimated share of bad pairs in the corpus: misaligned pairs for ``translation``, incomplete pairs for
-            ``adequacy``.
-        found: estimated share of the bad pairs that the threshold finds.
-        lost: estimated share of the other pairs that it drops.
-        compared: histograms of the scores of the pairs (``real``), and of artificial bad pairs: with exchanged
-            targets (``re-paired``) for ``translation``, with other defects (``defective``) for ``adequacy``.
-        left_out: why the rule was left out; empty if it was applied.
-    """
-
-    learned_from: int = 0
-    threshold: float | None = None
+    learned_from: int = 0  # number of pairs that the model was learned from; 0 for a model that was given
+    threshold: float | None = None  # the lowest score that passes; None if the rule was left out
+    # estimated share of bad pairs in the corpus: misaligned pairs for `translation`, incomplete pairs for `adequacy`
     noise: float | None = None
-    found: float | None = None
-    lost: float | None = None
+    found: float | None = None  # estimated share of the bad pairs that the threshold finds
+    lost: float | None = None  # estimated share of the other pairs that it drops
+    # histograms of the scores of the pairs (`real`), and of artificial bad pairs: with exchanged targets (`re-paired`)
+    # for `translation`, with other defects (`defective`) for `adequacy`
     compared: Compared | None = None
-    left_out: str = ""
+    left_out: str = ""  # why the rule was left out; empty if it was applied
 
 
 @dataclass
 class CorpusWork:
-    """The tasks of a corpus and their results.
-
-    Attributes:
-        corpus: the corpus.
-        of: the settings that all its tasks share.
-        passes: the passes over its parts, in order. Each reads the output of the previous pass.
-        comparisons: the comparisons with other pairs, by the pass that makes them.
-        compiled: the compiled parts.
-        parts: the parts that still have pairs, with their spill files; None if pairs are not compared with others.
-        results: the results of the last pass.
-        rejected: files of rejected pairs of the parts, and in the end the file with their sample.
-        counts: sum of the counts so far.
-        leaks: the segments of evaluation sets in the corpus.
-        notes: notes about its rejected pairs so far.
-        bounds: the bounds that rules for the whole corpus found, by rule and column.
-        facts: other facts about rules that learn from the corpora, by rule.
-        unscored: names of the scores that could not be computed for its pairs.
-        left_out: why rules for the whole corpus were left out, by rule.
-    """
+    """The tasks of a corpus and their results."""
 
     corpus: CleanedCorpus
-    of: CorpusTask
-    passes: tuple[str, ...]
-    comparisons: Mapping[str, tuple[Comparison, ...]]
-    compiled: list[PairFile]
+    of: CorpusTask  # the settings that all its tasks share
+    passes: tuple[str, ...]  # the passes over its parts, in order. Each reads the output of the previous pass.
+    comparisons: Mapping[str, tuple[Comparison, ...]]  # the comparisons with other pairs, by the pass that makes them
+    compiled: list[PairFile]  # the compiled parts
+    # the parts that still have pairs, with their spill files; None if pairs are not compared with others
     parts: list[tuple[PairFile, SpillFiles | None]]
-    results: list[PartResult] = field(default_factory=list)
+    results: list[PartResult] = field(default_factory=list)  # the results of the last pass
+    # files of rejected pairs of the parts, and in the end the file with their sample
     rejected: list[PairFile] = field(default_factory=list)
-    counts: CleanCounts = field(default_factory=CleanCounts)
-    leaks: Leaks = field(default_factory=dict)
-    notes: RejectNotes = field(default_factory=RejectNotes)
+    counts: CleanCounts = field(default_factory=CleanCounts)  # sum of the counts so far
+    leaks: Leaks = field(default_factory=dict)  # the segments of evaluation sets in the corpus
+    notes: RejectNotes = field(default_factory=RejectNotes)  # notes about its rejected pairs so far
+    # the bounds that rules for the whole corpus found, by rule and column
     bounds: dict[str, dict[str, RuleBounds]] = field(default_factory=dict)
+    # other facts about rules that learn from the corpora, by rule
     facts: dict[str, LearnedFacts] = field(default_factory=dict)
-    unscored: set[str] = field(default_factory=set)
-    left_out: dict[str, str] = field(default_factory=dict)
+    unscored: set[str] = field(default_factory=set)  # names of the scores that could not be computed for its pairs
+    left_out: dict[str, str] = field(default_factory=dict)  # why rules for the whole corpus were left out, by rule
 
     @property
     def name(self) -> str:
@@ -330,17 +288,11 @@ def spill_directory(job: Job, split: str) -> Path:
 
 
 class CorpusRule(ABC):
-    """A rule that needs the whole corpus.
+    """A rule that needs the whole corpus."""
 
-    Attributes:
-        name: name of the rule.
-        this: name of its pass, in the names of tasks and files.
-        rounds: the rounds that apply it, in order. Their names are unique within the stage.
-    """
-
-    name: str
-    this: str
-    rounds: tuple[Round[Any, Any], ...]
+    name: str  # name of the rule
+    this: str  # name of its pass, in the names of tasks and files
+    rounds: tuple[Round[Any, Any], ...]  # the rounds that apply it, in order. Their names are unique within the stage.
 
     def applies(self, corpus: CleanedCorpus) -> bool:
         """Returns true if the pass applies to a corpus."""
@@ -355,11 +307,7 @@ class CorpusRule(ABC):
         return {}
 
     def check(self, corpus: CleanedCorpus, base_dir: Path) -> None:  # noqa: B027  (most rules read no files)
-        """Checks the local files that the rule reads for a corpus.
-
-        Raises:
-            CleaningError: a file cannot be used; the message names the option and the corpus.
-        """
+        """Checks the local files that the rule reads for a corpus."""
 
     def files(self, corpus: CleanedCorpus, base_dir: Path) -> dict[str, Path]:
         """Returns the local files that the rule reads for a corpus, by their names in the config."""

@@ -62,21 +62,13 @@ PASSES: tuple[DedupPass, ...] = ("dedup", "limits")
 
 @dataclass(frozen=True)
 class DecideTask:
-    """A range of keys whose pairs are compared.
+    """A range of keys whose pairs are compared."""
 
-    Attributes:
-        key: name of the task.
-        records: the records of the range.
-        corpora: the corpora of all parts of the split.
-        memory: bytes of memory that the task may use.
-        output: file for the pairs to drop.
-    """
-
-    key: str
-    records: SpilledRange
-    corpora: Corpora
-    memory: int
-    output: Path
+    key: str  # name of the task
+    records: SpilledRange  # the records of the range
+    corpora: Corpora  # the corpora of all parts of the split
+    memory: int  # bytes of memory that the task may use
+    output: Path  # file for the pairs to drop
 
 
 @dataclass(frozen=True)
@@ -88,11 +80,7 @@ class Decided:
 
 
 def decide(task: DecideTask, tick: Tick) -> Decided:
-    """Writes the pairs to drop in a range of keys. It ticks for each pair.
-
-    Raises:
-        OutputError: a spill file cannot be read, or the drops cannot be written.
-    """
+    """Writes the pairs to drop in a range of keys. It ticks for each pair."""
     with DropWriter(task.output, len(task.corpora.of_parts)) as output:
         overlap = decide_range(task.records, task.corpora, 2 * range_bytes(task.memory), output)
     tick(task.records.rows)
@@ -111,39 +99,23 @@ class MarkTask:
 
 
 def mark_part(task: MarkTask, tick: Tick) -> int:
-    """Marks the pairs of a part that are dropped so far; returns their number. It ticks once.
-
-    Raises:
-        OutputError: a file cannot be read or written.
-    """
+    """Marks the pairs of a part that are dropped so far; returns their number. It ticks once."""
     tick(1)
     return write_marks(task.output, task.dropped, task.number, task.parts)
 
 
 @dataclass(frozen=True)
 class DropTask(PartTask):
-    """A part to write without the dropped pairs.
+    """A part to write without the dropped pairs."""
 
-    Attributes:
-        number: number of the part in its split.
-        dropped: the files with the dropped pairs, by reason.
-        corpora: name of the corpus of each part of the split.
-        documents: True if duplicates in documents stay as context.
-    """
-
-    number: int
-    dropped: Dropped
-    corpora: tuple[str, ...]
-    documents: bool
+    number: int  # number of the part in its split
+    dropped: Dropped  # the files with the dropped pairs, by reason
+    corpora: tuple[str, ...]  # name of the corpus of each part of the split
+    documents: bool  # True if duplicates in documents stay as context
 
 
 def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
-    """Writes a part without the dropped pairs; hard-links it if there are none. It ticks for each pair.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: a file cannot be read or written.
-    """
+    """Writes a part without the dropped pairs; hard-links it if there are none. It ticks for each pair."""
     part, corpora = task.part, pa.array(task.corpora, pa.string())
     drops = PartDrops(task.dropped, task.number, len(task.corpora))
     counts = np.zeros(len(drops.reasons), np.int64)
@@ -266,12 +238,6 @@ def deduplicate(
     job: Job, corpora: Sequence[CorpusWork], plan: DedupPlan, this: DedupPass
 ) -> Rounds[list[ComparedSplit]]:
     """Yields the rounds of a pass that compares pairs, and adds the results to the corpora.
-
-    Args:
-        job: the job.
-        corpora: all corpora.
-        plan: how the work is divided.
-        this: the pass.
 
     Returns:
         The splits, with the results of the comparisons.

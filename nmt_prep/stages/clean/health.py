@@ -37,30 +37,17 @@ from nmt_prep.stages.compile.health import (
 
 @dataclass(frozen=True)
 class LookTask:
-    """A part to look at.
+    """A part to look at."""
 
-    Attributes:
-        key: name of the task.
-        part: the file.
-        languages: of its corpus.
-        sides: the sides to look at.
-        keys: file for the keys of the pairs; None if there is none.
-    """
-
-    key: str
-    part: Path
-    languages: Languages
-    sides: tuple[Side, ...]
-    keys: Path | None
+    key: str  # name of the task
+    part: Path  # the file
+    languages: Languages  # of its corpus
+    sides: tuple[Side, ...]  # the sides to look at
+    keys: Path | None  # file for the keys of the pairs; None if there is none
 
 
 def look(task: LookTask, tick: Tick) -> PairFacts:
-    """Counts the pairs of a part. Ticks are pairs.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: the keys cannot be written.
-    """
+    """Counts the pairs of a part. Ticks are pairs."""
     observer = PairObserver(task.languages, task.sides)
     batches = (PairBatch(*(batch.column(side) for side in SIDES)) for batch in iter_pairs(task.part, columns=SIDES))
     with key_file(task.keys) as keys:
@@ -80,28 +67,16 @@ HEALTH_ROUNDS = (LOOK, CLEAN_RECOUNT, CLEAN_IN_TRAIN)
 
 @dataclass(frozen=True)
 class _Suspect:
-    """A corpus to look at.
+    """A corpus to look at."""
 
-    Attributes:
-        split: the split of the corpus.
-        corpus: the corpus.
-        parts: the parts that are left.
-        judged: true to warn about its pairs, false to compare it only with other splits.
-    """
-
-    split: str
+    split: str  # the split of the corpus
     corpus: Corpus
-    parts: tuple[Path, ...]
-    judged: bool
+    parts: tuple[Path, ...]  # the parts that are left
+    judged: bool  # true to warn about its pairs, false to compare it only with other splits
 
 
 def look_again(job: Job, cleaned: Sequence[CorpusWork]) -> Rounds[tuple[HealthWarning, ...]]:
-    """Yields the rounds that look at cleaned parts; returns the warnings that remain.
-
-    Args:
-        job: of the stage clean.
-        cleaned: the cleaned corpora.
-    """
+    """Yields the rounds that look at cleaned parts; returns the warnings that remain."""
     suspects = {(suspect.split, suspect.corpus.name): suspect for suspect in _suspects(job, cleaned)}
     compared = any(suspect.split != "train" and not suspect.judged for suspect in suspects.values())
     tasks = {

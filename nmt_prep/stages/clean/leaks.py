@@ -46,21 +46,13 @@ from nmt_prep.stages.needed_files import SACREBLEU
 
 @dataclass(frozen=True)
 class SetSource:
-    """An evaluation set; one of the last three attributes gives the origin of its segments.
+    """An evaluation set; one of the last three attributes gives the origin of its segments."""
 
-    Attributes:
-        name: name of the set, such as ``dev/news``.
-        entry: name of the evaluation set that it belongs to, such as ``dev``.
-        parts: compiled parts of a corpus.
-        corpus: a corpus that is read from its files.
-        file: a file of the user.
-    """
-
-    name: str
-    entry: str
-    parts: tuple[Path, ...] = ()
-    corpus: CorpusFiles | None = None
-    file: Path | None = None
+    name: str  # name of the set, such as `dev/news`
+    entry: str  # name of the evaluation set that it belongs to, such as `dev`
+    parts: tuple[Path, ...] = ()  # compiled parts of a corpus
+    corpus: CorpusFiles | None = None  # a corpus that is read from its files
+    file: Path | None = None  # a file of the user
 
 
 @dataclass(frozen=True)
@@ -82,12 +74,7 @@ class GatheredSegments:
 
 
 def gather_segments(task: SegmentsTask, tick: Tick) -> GatheredSegments:
-    """Writes the segments of all evaluation sets to a file. It ticks for each segment.
-
-    Raises:
-        CorpusError: a set cannot be read, or has no segments.
-        OutputError: the file cannot be written.
-    """
+    """Writes the segments of all evaluation sets to a file. It ticks for each segment."""
     sets: list[EvaluationSet] = []
     sources = ((source.name, source.entry, _segments_of(source, task)) for source in task.sources)
     with BatchFile(task.output) as file:
@@ -123,11 +110,7 @@ SEGMENTS = Round(
 
 
 def gather(job: Job) -> Rounds[Against | None]:
-    """Yields the round that gathers evaluation segments; returns the segments to compare pairs with, or None.
-
-    Raises:
-        CleaningError: an evaluation set has the same files as a corpus that is compared with it.
-    """
+    """Yields the round that gathers evaluation segments; returns the segments to compare pairs with, or None."""
     config = job.config
     if not is_active(config):
         yield from SEGMENTS.run([])
@@ -256,25 +239,15 @@ def _is_itself(evaluation: str, corpus: str) -> str:
 
 @dataclass(frozen=True)
 class Leak:
-    """Counts of an evaluation set in a corpus.
+    """Counts of an evaluation set in a corpus."""
 
-    Attributes:
-        set: name of the set, such as ``dev/news`` or ``wmt22/en-de``.
-        corpus: name of the corpus.
-        pairs: number of pairs of the corpus whose closest segment is in the set.
-        dropped: number of these pairs that were dropped for it; rules may drop others.
-        segments: number of segments of the set that some pair contains.
-        size: number of segments of the set.
-        examples: the first pairs.
-    """
-
-    set: str
-    corpus: str
-    pairs: int
-    dropped: int
-    segments: int
-    size: int
-    examples: tuple[LeakExample, ...]
+    set: str  # name of the set, such as `dev/news` or `wmt22/en-de`
+    corpus: str  # name of the corpus
+    pairs: int  # number of pairs of the corpus whose closest segment is in the set
+    dropped: int  # number of these pairs that were dropped for it; rules may drop others
+    segments: int  # number of segments of the set that some pair contains
+    size: int  # number of segments of the set
+    examples: tuple[LeakExample, ...]  # the first pairs
 
 
 def leaks_of(corpora: Sequence[CorpusWork]) -> dict[str, tuple[Leak, ...]]:

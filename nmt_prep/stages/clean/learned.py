@@ -42,25 +42,15 @@ from nmt_prep.stages.pair_sample import DrawnFiles, SelectTask, draw_samples, re
 
 @dataclass(frozen=True)
 class LearnTask:
-    """A text to learn from, or to make bad pairs of for a given model.
+    """A text to learn from, or to make bad pairs of for a given model."""
 
-    Attributes:
-        key: name of the task.
-        corpora: the drawn pairs of each corpus.
-        given: the model that the config names; None without one.
-        learns: true to learn a model; it starts from the given one.
-        seed: seed of the random numbers.
-        threads: number of threads.
-        output: file for the model.
-    """
-
-    key: str
-    corpora: tuple[DrawnFiles, ...]
-    given: Path | None
-    learns: bool
-    seed: int
-    threads: int
-    output: Path
+    key: str  # name of the task
+    corpora: tuple[DrawnFiles, ...]  # the drawn pairs of each corpus
+    given: Path | None  # the model that the config names; None without one
+    learns: bool  # true to learn a model; it starts from the given one
+    seed: int  # seed of the random numbers
+    threads: int  # number of threads
+    output: Path  # file for the model
 
     @property
     def keys(self) -> Path:
@@ -74,17 +64,12 @@ class LearnTask:
 
 @dataclass(frozen=True)
 class LearnedText:
-    """The result of a text.
+    """The result of a text."""
 
-    Attributes:
-        pairs: number of pairs that a model was learned from; 0 if none was learned.
-        bad: scores of artificial bad pairs, for each corpus or for all together; empty without a model.
-        left_out: why there is no model; empty if there is one.
-    """
-
-    pairs: int
+    pairs: int  # number of pairs that a model was learned from; 0 if none was learned
+    # scores of artificial bad pairs, for each corpus or for all together; empty without a model
     bad: tuple[BadScores, ...] = ()
-    left_out: str = ""
+    left_out: str = ""  # why there is no model; empty if there is one
 
 
 def too_few(sample: PairSample) -> LearnedText | None:
@@ -108,25 +93,16 @@ def learn_round(rule: str, work: Callable[[LearnTask, Tick], LearnedText], words
 
 @dataclass(frozen=True)
 class ScoreTask:
-    """A part to score.
+    """A part to score."""
 
-    Attributes:
-        key: name of the task.
-        part: file to read.
-        model: the model.
-        learned: file with the keys of the pairs that the model was learned from; None for a given model.
-        output: file for the scores.
-    """
-
-    key: str
-    part: Path
+    key: str  # name of the task
+    part: Path  # file to read
     model: Path
-    learned: Path | None
-    output: Path
+    learned: Path | None  # file with the keys of the pairs that the model was learned from; None for a given model
+    output: Path  # file for the scores
 
 
-Scored: TypeAlias = tuple[int, ...]
-"""Histogram of the scores of a part in fine bins."""
+Scored: TypeAlias = tuple[int, ...]  # Histogram of the scores of a part in fine bins
 
 
 def write_scores(
@@ -135,15 +111,7 @@ def write_scores(
     """Writes the scores of the pairs of a part. It ticks for each pair.
 
     Args:
-        task: the task.
-        model: the model, which must know the words of the part.
-        score: returns the scores of pairs of lines, given how often the model counted each.
         tick: callback for progress.
-
-    Raises:
-        AlignmentModelError: the model was given and knows few words of the part.
-        CorpusError: a file cannot be read.
-        OutputError: the scores cannot be written.
     """
     learned = np.zeros(0, np.uint64) if task.learned is None else np.load(task.learned)
     scores: list[Values] = [np.zeros(0)]
@@ -161,32 +129,20 @@ def write_scores(
 
 
 def save_array(path: Path, array: npt.NDArray[Any]) -> None:
-    """Writes an array to a file.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Writes an array to a file."""
     with atomic_write(path) as beside, writing(path), beside.open("wb") as file:
         np.save(file, array)
 
 
 @dataclass
 class Text:
-    """The corpora that share a model.
+    """The corpora that share a model."""
 
-    Attributes:
-        name: its name, for names of tasks.
-        corpora: the corpora.
-        options: the options of the rule, which are the same for all but the threshold.
-        task: the task that learns from it.
-        result: the result of the task.
-    """
-
-    name: str
+    name: str  # its name, for names of tasks
     corpora: Sequence[CorpusWork]
-    options: TranslationOptions
-    task: LearnTask = field(init=False)
-    result: LearnedText = field(init=False)
+    options: TranslationOptions  # the options of the rule, which are the same for all but the threshold
+    task: LearnTask = field(init=False)  # the task that learns from it
+    result: LearnedText = field(init=False)  # the result of the task
 
     @property
     def model(self) -> Path | None:
@@ -206,11 +162,7 @@ class Text:
         """Returns the facts about the rule in a corpus that has a model.
 
         Args:
-            real: counts of the scores of the pairs of the parts.
-            bad: name of the artificial bad pairs, and the histogram of their scores in fine bins.
             lowest: the lowest score that passes, as the config has it; None to find it.
-            estimate: returns the threshold with estimates, given the histograms of all pairs.
-            without: the reason for a lack of bad pairs, without which no threshold can be found.
         """
         kind, made = bad
         pairs = total_bins(real)
@@ -226,16 +178,13 @@ class LearnedRule(CorpusRule):
     """A rule with a model of word alignment that is given, or learned from the corpora.
 
     Attributes:
-        sampling: the round that draws samples.
-        learning: the round that learns models.
-        scoring: the round that scores the pairs of parts.
         tells_unanswered: true if its scores come with the words that have no counterpart on the other side.
     """
 
     tells_unanswered = False
-    sampling: Round[SelectTask, int]
-    learning: Round[LearnTask, LearnedText]
-    scoring: Round[ScoreTask, Scored]
+    sampling: Round[SelectTask, int]  # the round that draws samples
+    learning: Round[LearnTask, LearnedText]  # the round that learns models
+    scoring: Round[ScoreTask, Scored]  # the round that scores the pairs of parts
 
     @staticmethod
     @abstractmethod
@@ -274,14 +223,7 @@ class LearnedRule(CorpusRule):
         facts: Mapping[str, LearnedFacts],
         round_of_parts: Round[Any, PartResult],
     ) -> Rounds[None]:
-        """Yields the round that drops pairs with low scores, and adds its results to the corpora.
-
-        Args:
-            job: the job.
-            texts: the texts.
-            facts: facts about the rule by the name of the corpus.
-            round_of_parts: the round.
-        """
+        """Yields the round that drops pairs with low scores, and adds its results to the corpora."""
         corpora = [work for text in texts for work in text.corpora]
         tasks: dict[str, list[DropBelowTask]] = {work.name: [] for work in corpora}
         for work in corpora:

@@ -48,34 +48,22 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean.comparing import ComparedSplit, NearDuplicates, NearFound, Ranges
 
-NEAR = "near_duplicate"
-"""The reason for dropping near duplicates."""
-
-CLUSTERS_AT_ONCE = 1 << 22
-"""Approximate number of dropped pairs that a task that counts clusters holds."""
+NEAR = "near_duplicate"  # The reason for dropping near duplicates
+CLUSTERS_AT_ONCE = 1 << 22  # Approximate number of dropped pairs that a task that counts clusters holds
 
 REQUESTS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
 class NearSplit:
-    """Settings that the tasks of a split have in common.
+    """Settings that the tasks of a split have in common."""
 
-    Attributes:
-        directory: directory of their files.
-        plan: how the work is divided.
-        signatures: the contents of the records.
-        similarity: the smallest similarity of near duplicates.
-        corpora: the corpora of all parts of the split.
-        parts: numbers of the parts that still have pairs.
-    """
-
-    directory: Path
-    plan: Ranges
-    signatures: Signatures
-    similarity: float
-    corpora: Corpora
-    parts: tuple[int, ...]
+    directory: Path  # directory of their files
+    plan: Ranges  # how the work is divided
+    signatures: Signatures  # the contents of the records
+    similarity: float  # the smallest similarity of near duplicates
+    corpora: Corpora  # the corpora of all parts of the split
+    parts: tuple[int, ...]  # numbers of the parts that still have pairs
 
     @property
     def ranges(self) -> int:
@@ -92,17 +80,7 @@ class NearSplit:
         return self.directory / f"near-{number:05d}.{kind}"
 
     def pieces(self, kind: str, count: int, group: int, width: int) -> Iterator[Records]:
-        """Yields the rows of a group in all files of a kind, run by run.
-
-        Args:
-            kind: kind of the files, one for each part or range.
-            count: number of groups in each file.
-            group: number of the group.
-            width: columns of the rows in the files.
-
-        Raises:
-            OutputError: a file cannot be read.
-        """
+        """Yields the rows of a group in all files of a kind, run by run."""
         for number in range(self.ranges) if kind in ("edges", "requests") else self.parts:
             for piece in slices_of(self.file(kind, number), group, count, width):
                 yield piece.read(width)
@@ -110,32 +88,19 @@ class NearSplit:
 
 @dataclass(frozen=True)
 class NearTask:
-    """A part of a split, a range of its hashes, or a share of its clusters.
+    """A part of a split, a range of its hashes, or a share of its clusters."""
 
-    Attributes:
-        key: name of the task.
-        split: the split.
-        number: number of the part, range or share.
-        part: the part; None for ranges and shares.
-        hashed: the two sides of the part that are hashed; the same one twice for a part of a corpus of one side.
-        shares: number of shares of the clusters.
-        group: the pairs with which the pairs of the part are compared.
-    """
-
-    key: str
+    key: str  # name of the task
     split: NearSplit
-    number: int
-    part: PairFile | None = None
+    number: int  # number of the part, range or share
+    part: PairFile | None = None  # the part; None for ranges and shares
+    # the two sides of the part that are hashed; the same one twice for a part of a corpus of one side
     hashed: tuple[Side, Side] = SIDES
-    shares: int = 1
-    group: Group = ALL
+    shares: int = 1  # number of shares of the clusters
+    group: Group = ALL  # the pairs with which the pairs of the part are compared
 
     def batches(self, columns: Sequence[str] = (*SIDES, "row")) -> Iterator[tuple[pa.RecordBatch, Records]]:
-        """Yields the batches of the part, with the compared sides and the numbers of the pairs.
-
-        Raises:
-            CorpusError: the part cannot be read.
-        """
+        """Yields the batches of the part, with the compared sides and the numbers of the pairs."""
         assert self.part is not None
         for batch in iter_pairs(self.part.path, columns=columns):
             yield self.group.sides(batch), places_of(batch, self.number)
@@ -146,12 +111,7 @@ class NearTask:
 
 
 def write_bands(task: NearTask, tick: Tick) -> int:
-    """Writes the records of a part; returns their number. It ticks for each pair.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: a file cannot be read or written.
-    """
+    """Writes the records of a part; returns their number. It ticks for each pair."""
     split, held, size, rows = task.split, list[Records](), 0, 0
     marks = Marks.read(split.directory, "pair", task.number)
     shift = np.uint64(64 - split.plan.bits)
@@ -177,11 +137,7 @@ def write_bands(task: NearTask, tick: Tick) -> int:
 
 
 def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
-    """Writes the candidates in a range of hashes, and requests for text. It ticks for each record.
-
-    Raises:
-        OutputError: a file cannot be read or written.
-    """
+    """Writes the candidates in a range of hashes, and requests for text. It ticks for each record."""
     split, counts = task.split, BucketCounts()
     width, parts = split.signatures.width, split.part_count
     records = _joined(split.pieces("bands", split.ranges, task.number, width), width)
@@ -195,12 +151,7 @@ def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
 
 
 def answer_requests(task: NearTask, tick: Tick) -> int:
-    """Writes the text of requested pairs of a part; returns the number of requests. It ticks for each pair.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: a file cannot be read or written.
-    """
+    """Writes the text of requested pairs of a part; returns the number of requests. It ticks for each pair."""
     assert task.part is not None
     split = task.split
     requests = distinct(_joined(split.pieces("requests", split.part_count, task.number, 2), 2))
@@ -214,17 +165,11 @@ def answer_requests(task: NearTask, tick: Tick) -> int:
     return len(requests)
 
 
-Matches: TypeAlias = tuple[int, ...]
-"""The number of pairs that a part loses, by the corpus of their best neighbour."""
+Matches: TypeAlias = tuple[int, ...]  # The number of pairs that a part loses, by the corpus of their best neighbour
 
 
 def verify_part(task: NearTask, tick: Tick) -> Matches:
-    """Verifies the candidates of a part, and writes the pairs to drop. It ticks for each pair.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: a file cannot be read or written.
-    """
+    """Verifies the candidates of a part, and writes the pairs to drop. It ticks for each pair."""
     assert task.part is not None
     split, width = task.split, task.split.signatures.width
     best = np.zeros((0, width), np.uint64)
@@ -260,11 +205,7 @@ def _joined(pieces: Iterator[Records] | list[Records], width: int) -> Records:
 
 
 def count_clusters(task: NearTask, tick: Tick) -> ClusterSizes:
-    """Counts a share of the clusters by size. It ticks for each part.
-
-    Raises:
-        OutputError: a file cannot be read.
-    """
+    """Counts a share of the clusters by size. It ticks for each part."""
     split, survivors = task.split, [np.zeros(0, np.uint64)]
     for part in split.parts:
         places = read_survivors(split.file("drops", part), part, split.part_count)
@@ -301,13 +242,7 @@ NEAR_ROUNDS = (BANDS, BUCKETS, TEXTS, VERIFY, CLUSTERS)
 def find_near(
     splits: Sequence[ComparedSplit], settings: DedupSettings, plans: Mapping[str, Ranges]
 ) -> Rounds[dict[str, NearFound]]:
-    """Yields the rounds that find near duplicates; returns the near duplicates of each split.
-
-    Args:
-        splits: the splits.
-        settings: the settings for duplicates.
-        plans: how the work on each split is divided.
-    """
+    """Yields the rounds that find near duplicates; returns the near duplicates of each split."""
     common = {split.name: _near_split(split, settings, plans[split.name]) for split in splits}
     pairs = sum(split.pairs for split in splits)
     written = yield from BANDS.run_groups(_part_tasks(BANDS.name, splits, common), pairs)

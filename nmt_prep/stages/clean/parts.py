@@ -36,56 +36,34 @@ from nmt_prep.sides import SIDES
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Judged
 
-REJECTED = "rejected"
-"""The directory of rejected pairs."""
+REJECTED = "rejected"  # The directory of rejected pairs
 
 
 @dataclass(frozen=True)
 class CorpusTask:
-    """The settings that all tasks of one corpus share.
+    """The settings that all tasks of one corpus share."""
 
-    Attributes:
-        name: key of the corpus in the config, such as ``splits.train.news``.
-        corpus: name of the corpus.
-        cleaning: the fixes and rules.
-        context: the languages and sides of the corpus.
-        rejects: which rejected pairs to write: none, a sample, or all.
-        seed: seed of the sample.
-        group: the pairs that its pairs are compared with.
-        against: the evaluation sets that its pairs are compared with; None if there is none.
-    """
-
-    name: str
-    corpus: str
-    cleaning: Cleaning
-    context: Context
-    rejects: Literal["none", "sample", "all"]
-    seed: int
-    group: Group = ALL
-    against: Against | None = None
+    name: str  # key of the corpus in the config, such as `splits.train.news`
+    corpus: str  # name of the corpus
+    cleaning: Cleaning  # the fixes and rules
+    context: Context  # the languages and sides of the corpus
+    rejects: Literal["none", "sample", "all"]  # which rejected pairs to write: none, a sample, or all
+    seed: int  # seed of the sample
+    group: Group = ALL  # the pairs that its pairs are compared with
+    against: Against | None = None  # the evaluation sets that its pairs are compared with; None if there is none
 
 
 @dataclass(frozen=True)
 class PartTask:
-    """A part that a pass rewrites. All passes but the pass of the rules add fields.
+    """A part that a pass rewrites. All passes but the pass of the rules add fields."""
 
-    Attributes:
-        key: name of the task.
-        of: the settings that all tasks of the corpus share.
-        part: file to read.
-        kept: output file for kept pairs, written if there are any.
-        rejected: output file for rejected pairs, written if there are any.
-        last: true if no other pass follows.
-        spill: output files for the keys of kept pairs; None if the pairs are not compared with others.
-    """
-
-    key: str
-    of: CorpusTask
-    part: PairFile
-    kept: Path
-    rejected: Path
-    last: bool
-    spill: SpillFiles | None
+    key: str  # name of the task
+    of: CorpusTask  # the settings that all tasks of the corpus share
+    part: PairFile  # file to read
+    kept: Path  # output file for kept pairs, written if there are any
+    rejected: Path  # output file for rejected pairs, written if there are any
+    last: bool  # true if no other pass follows
+    spill: SpillFiles | None  # output files for the keys of kept pairs; None if the pairs are not compared with others
 
     @property
     def stem(self) -> str:
@@ -95,21 +73,13 @@ class PartTask:
 
 @dataclass(frozen=True)
 class PartResult:
-    """The result of a pass over a part.
-
-    Attributes:
-        counts: the counts.
-        kept: the file of kept pairs; None if there are none.
-        rejected: the file of rejected pairs; None if there are none.
-        leaks: the segments of evaluation sets in the part.
-        notes: notes about the rejected pairs.
-    """
+    """The result of a pass over a part."""
 
     counts: CleanCounts
-    kept: PairFile | None
-    rejected: PairFile | None
-    leaks: Leaks = field(default_factory=dict)
-    notes: RejectNotes = field(default_factory=RejectNotes)
+    kept: PairFile | None  # the file of kept pairs; None if there are none
+    rejected: PairFile | None  # the file of rejected pairs; None if there are none
+    leaks: Leaks = field(default_factory=dict)  # the segments of evaluation sets in the part
+    notes: RejectNotes = field(default_factory=RejectNotes)  # notes about the rejected pairs
 
 
 T = TypeVar("T", bound=PartTask)
@@ -157,12 +127,7 @@ class PartOutput(ExitStack):
         """Writes the kept and the rejected pairs of a batch.
 
         Args:
-            batch: the batch.
-            verdict: which pairs are kept.
             judged: the batch as the rules judged it; None after other passes.
-
-        Raises:
-            OutputError: a file cannot be written.
         """
         chosen = batch if verdict.kept.all() else batch.filter(pa.array(verdict.kept))
         self._kept.write(chosen)
@@ -201,37 +166,22 @@ def _written(
 
 @dataclass(frozen=True)
 class DropBelowTask(PartTask):
-    """A part whose pairs are dropped if their score is below a threshold.
+    """A part whose pairs are dropped if their score is below a threshold."""
 
-    Attributes:
-        rule: name of the rule, which is the reason for dropping pairs.
-        score: name of the score.
-        threshold: the lowest score that passes; None to keep all pairs.
-        column: name of the column of scores in the counts.
-        edges: edges of the histogram of scores.
-        unscored: true to keep pairs without score.
-        computed: file with the scores, for a part without them; None if the part has scores, or they could not be
-            computed.
-        unanswered: file with the position of the words in each pair that have the weakest counterpart
-            (:meth:`~nmt_prep.cleaning.adequacy.classifier.Judged.unanswered`); None if the rule does not give it.
-    """
-
-    rule: str
-    score: str
-    threshold: float | None
-    column: str
-    edges: tuple[float, ...]
-    unscored: bool
+    rule: str  # name of the rule, which is the reason for dropping pairs
+    score: str  # name of the score
+    threshold: float | None  # the lowest score that passes; None to keep all pairs
+    column: str  # name of the column of scores in the counts
+    edges: tuple[float, ...]  # edges of the histogram of scores
+    unscored: bool  # true to keep pairs without score
+    # file with the scores, for a part without them; None if the part has scores, or they could not be computed
     computed: Path | None = None
+    # file with the position of the words in each pair that have the weakest counterpart (`unanswered`); None if the
+    # rule does not give it
     unanswered: Path | None = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yields the batches of the part with their scores.
-
-        Raises:
-            CorpusError: the part cannot be read.
-            OutputError: the file with the scores cannot be read.
-        """
+        """Yields the batches of the part with their scores."""
         scores, first = None, 0
         if self.computed is not None:
             with writing(self.computed):
@@ -248,12 +198,7 @@ class DropBelowTask(PartTask):
 
 
 def drop_below(task: DropBelowTask, tick: Tick) -> PartResult:
-    """Writes a part without the pairs whose score is below a threshold. It ticks for each pair.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: a file cannot be read or written.
-    """
+    """Writes a part without the pairs whose score is below a threshold. It ticks for each pair."""
     dropped, first, bins = 0, 0, np.zeros((1, 2, len(task.edges) - 1), np.int64)
     unanswered = None
     if task.unanswered is not None:
@@ -305,12 +250,7 @@ class RejectsTask:
 
 
 def sample_rejects(task: RejectsTask, tick: Tick) -> PairFile:
-    """Writes the sample of the rejected pairs of a corpus. It ticks for each pair that it reads.
-
-    Raises:
-        CorpusError: a file cannot be read.
-        OutputError: the sample cannot be written.
-    """
+    """Writes the sample of the rejected pairs of a corpus. It ticks for each pair that it reads."""
     sample = RejectSample(task.of.seed, task.of.corpus)
     for file in task.files:
         for batch in iter_pairs(file):

@@ -62,8 +62,6 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
     """Yields the work on each corpus, without results.
 
     Args:
-        job: the job.
-        keys: the ranges of keys of each split to deduplicate.
         against: the evaluation sets that pairs are compared with; None if there is none.
     """
     config, clean = job.config, section_of(job.config)
@@ -110,11 +108,7 @@ def _comparisons(config: Config, corpus: CleanedCorpus) -> Mapping[str, tuple[Co
 
 
 def build_cleaner(config: Config, corpus: CleanedCorpus) -> Cleaner:
-    """Returns the cleaner of a corpus.
-
-    Raises:
-        CleaningError: a rule cannot be built; each line of the message names a key and the corpus.
-    """
+    """Returns the cleaner of a corpus."""
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
 
     cleaner = Cleaner(corpus.cleaning, corpus.context(config), corpus.name)

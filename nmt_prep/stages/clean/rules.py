@@ -42,13 +42,7 @@ _NEARLY_ALL = 0.9
 
 
 def clean_part(task: PartTask, tick: Tick) -> PartResult:
-    """Cleans one compiled part. It ticks for each pair.
-
-    Raises:
-        CleaningError: a rule failed; the message names its key and the corpus.
-        CorpusError: the part cannot be read.
-        OutputError: a file cannot be written.
-    """
+    """Cleans one compiled part. It ticks for each pair."""
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
 
     cleaner = Cleaner(task.of.cleaning, task.of.context, task.of.name)
@@ -85,33 +79,19 @@ CLEAN = part_round("clean", clean_part, "applying rules")
 
 @dataclass(frozen=True)
 class CheckTask:
-    """A corpus that lost most of its first pairs.
+    """A corpus that lost most of its first pairs."""
 
-    Attributes:
-        key: name of the task.
-        of: the settings of the corpus.
-        counts: the counts of its first pairs.
-        whole: true if the corpus has no other pairs.
-        allowed: true if all of its pairs may be dropped.
-        part: the compiled file with its first pairs.
-        rejected: a file of rejected pairs; None if there is none.
-    """
-
-    key: str
-    of: CorpusTask
-    counts: CleanCounts
-    whole: bool
-    allowed: bool
-    part: Path
-    rejected: Path | None
+    key: str  # name of the task
+    of: CorpusTask  # the settings of the corpus
+    counts: CleanCounts  # the counts of its first pairs
+    whole: bool  # true if the corpus has no other pairs
+    allowed: bool  # true if all of its pairs may be dropped
+    part: Path  # the compiled file with its first pairs
+    rejected: Path | None  # a file of rejected pairs; None if there is none
 
 
 def check_corpus(task: CheckTask, tick: object) -> str:
-    """Returns an explanation for the loss of most first pairs of a corpus: a dropped pair, and warnings of languages.
-
-    Raises:
-        CleaningError: all were dropped; the message names the rule that most pairs fail, its key, and the corpus.
-    """
+    """Returns an explanation for the loss of most first pairs of a corpus: a dropped pair, and warnings of languages."""
     del tick
     counts, keys = task.counts, task.of.cleaning.keys
     failed = {EMPTY: counts.dropped[EMPTY], **{rule: row[rule] for rule, row in counts.failed.items()}}

@@ -76,74 +76,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CleanOutput:
-    """The cleaned pairs.
+    """The cleaned pairs."""
 
-    Attributes:
-        parts: Parquet files of each split that is cleaned, in order.
-        corpora: counts by split and name of the corpus.
-        overlap: by split, the number of pairs of one corpus in another, before duplicates are dropped; empty where
-            pairs are not compared.
-    """
-
-    parts: dict[str, tuple[PairFile, ...]]
-    corpora: dict[str, dict[str, CleanCounts]]
+    parts: dict[str, tuple[PairFile, ...]]  # Parquet files of each split that is cleaned, in order
+    corpora: dict[str, dict[str, CleanCounts]]  # counts by split and name of the corpus
+    # by split, the number of pairs of one corpus in another, before duplicates are dropped; empty where pairs are not
+    # compared
     overlap: dict[str, Overlap] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RuleFacts:
-    """A rule as it was applied to a corpus.
+    """A rule as it was applied to a corpus."""
 
-    Attributes:
-        columns: the values that pass, by column.
-        options: all its options.
-    """
-
-    columns: dict[str, RuleBounds]
+    columns: dict[str, RuleBounds]  # the values that pass, by column
     options: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class CleanObserved:
-    """Facts that the report shows besides the counts; all but the warnings by split and name of the corpus.
+    """Facts that the report shows besides the counts; all but the warnings by split and name of the corpus."""
 
-    Attributes:
-        warnings: rules that the config names and that were left out, corpora that lose most of their pairs or contain
-            much of a test set, and warnings of compile that still hold.
-        translation: facts about the rule ``translation``.
-        adequacy: facts about the rule ``adequacy``.
-        leaks: the segments of evaluation sets in the corpora, by split.
-        rejected: notes about the rejected pairs.
-        rules: the rules by their keys.
-        duplicates: the duplicates by split, where pairs are compared.
-        mended: warnings of compile that no longer hold.
-    """
-
+    # rules that the config names and that were left out, corpora that lose most of their pairs or contain much of a
+    # test set, and warnings of compile that still hold
     warnings: tuple[HealthWarning, ...] = ()
-    translation: dict[str, dict[str, LearnedFacts]] = field(default_factory=dict)
-    adequacy: dict[str, dict[str, LearnedFacts]] = field(default_factory=dict)
+    translation: dict[str, dict[str, LearnedFacts]] = field(default_factory=dict)  # facts about the rule `translation`
+    adequacy: dict[str, dict[str, LearnedFacts]] = field(default_factory=dict)  # facts about the rule `adequacy`
+    # the segments of evaluation sets in the corpora, by split
     leaks: dict[str, tuple[Leak, ...]] = field(default_factory=dict)
-    rejected: dict[str, dict[str, RejectNotes]] = field(default_factory=dict)
-    rules: dict[str, dict[str, dict[str, RuleFacts]]] = field(default_factory=dict)
-    duplicates: dict[str, Duplicates] = field(default_factory=dict)
-    mended: tuple[HealthWarning, ...] = ()
+    rejected: dict[str, dict[str, RejectNotes]] = field(default_factory=dict)  # notes about the rejected pairs
+    rules: dict[str, dict[str, dict[str, RuleFacts]]] = field(default_factory=dict)  # the rules by their keys
+    duplicates: dict[str, Duplicates] = field(default_factory=dict)  # the duplicates by split, where pairs are compared
+    mended: tuple[HealthWarning, ...] = ()  # warnings of compile that no longer hold
 
 
 @dataclass(frozen=True)
 class Cleaned:
-    """The results of the rounds.
+    """The results of the rounds."""
 
-    Attributes:
-        corpora: the work on all corpora.
-        deduplicated: the splits in which duplicates were dropped.
-        remaining: warnings about the remaining pairs.
-        explained: explanations of the loss of most pairs, by name of the corpus.
-    """
-
-    corpora: list[CorpusWork]
-    deduplicated: list[ComparedSplit]
-    remaining: tuple[HealthWarning, ...]
-    explained: dict[str, str]
+    corpora: list[CorpusWork]  # the work on all corpora
+    deduplicated: list[ComparedSplit]  # the splits in which duplicates were dropped
+    remaining: tuple[HealthWarning, ...]  # warnings about the remaining pairs
+    explained: dict[str, str]  # explanations of the loss of most pairs, by name of the corpus
 
 
 class Clean(Stage[CleanOutput, Cleaned]):

@@ -40,9 +40,6 @@ def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
     """Finds the threshold of one corpus. It reads every part four times, and ticks once per part and reading.
 
     A pair without score counts as worse than all others.
-
-    Raises:
-        CorpusError: a part cannot be read.
     """
 
     def scores() -> Iterator[Values]:

@@ -43,13 +43,7 @@ from nmt_prep.stages.pair_sample import reader_of, select_round
 
 
 def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
-    """Writes the model of a text, and scores re-paired pairs. It ticks for each pair in each round of learning.
-
-    Raises:
-        AlignmentModelError: the given model cannot be read.
-        CorpusError: a file cannot be read.
-        OutputError: the model cannot be written.
-    """
+    """Writes the model of a text, and scores re-paired pairs. It ticks for each pair in each round of learning."""
     corpora = [DrawnPairs(reader_of([files]), files.pairs, files.limit) for files in task.corpora]
     given: Model | None = None if task.given is None else shared_model(task.given)
     if not task.learns:
@@ -66,13 +60,7 @@ def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
 
 
 def score_part(task: ScoreTask, tick: Tick) -> Scored:
-    """Writes the scores of the pairs of a part. It ticks for each pair.
-
-    Raises:
-        AlignmentModelError: the model cannot be read, or was given and knows few words of the part.
-        CorpusError: a file cannot be read.
-        OutputError: the scores cannot be written.
-    """
+    """Writes the scores of the pairs of a part. It ticks for each pair."""
     model = shared_model(task.model)
     return write_scores(task, model, model.score, tick)
 
@@ -117,10 +105,7 @@ def _facts(text: Text, number: int, lowest: float | None, real: Sequence[Scored]
     """Returns the facts about the rule in a corpus.
 
     Args:
-        text: the text of the corpus.
-        number: index of the corpus in the text.
         lowest: the lowest score that passes, as the config has it; None to find it.
-        real: histogram of the scores of its pairs.
     """
     if text.result.left_out:
         return LearnedFacts(left_out=text.result.left_out)

@@ -40,15 +40,10 @@ _FILTER_BITS = 22
 
 @dataclass(frozen=True)
 class CompileObserved:
-    """Observations of the stage compile.
+    """Observations of the stage compile."""
 
-    Attributes:
-        warnings: warnings about the corpora.
-        pairs: counts of pairs by split and corpus.
-    """
-
-    warnings: tuple[HealthWarning, ...] = ()
-    pairs: dict[str, dict[str, PairFacts]] = field(default_factory=dict)
+    warnings: tuple[HealthWarning, ...] = ()  # warnings about the corpora
+    pairs: dict[str, dict[str, PairFacts]] = field(default_factory=dict)  # counts of pairs by split and corpus
 
 
 def observed_sides(corpus: Corpus) -> tuple[Side, ...]:
@@ -58,11 +53,7 @@ def observed_sides(corpus: Corpus) -> tuple[Side, ...]:
 
 @contextmanager
 def key_file(path: Path | None) -> Iterator[BinaryIO | None]:
-    """Opens a file for keys of pairs, which appears under its name when it is complete; yields None for no path.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Opens a file for keys of pairs, which appears under its name when it is complete; yields None for no path."""
     if path is None:
         yield None
         return
@@ -74,8 +65,6 @@ def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: BinaryIO
     """Yields batches of pairs and counts them.
 
     Args:
-        batches: pairs.
-        observer: counts them.
         keys: a file to write the keys of pairs to, uint64; None if there is none.
     """
     for batch in batches:
@@ -87,29 +76,18 @@ def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: BinaryIO
 
 @dataclass(frozen=True)
 class RecountTask:
-    """A compiled part in which some lines are counted.
+    """A compiled part in which some lines are counted."""
 
-    Attributes:
-        key: name of the task.
-        part: the file.
-        wanted: the hashes of the lines of each side.
-    """
-
-    key: str
-    part: Path
-    wanted: dict[Side, tuple[int, ...]]
+    key: str  # name of the task
+    part: Path  # the file
+    wanted: dict[Side, tuple[int, ...]]  # the hashes of the lines of each side
 
 
-LineCounts: TypeAlias = dict[Side, dict[int, FrequentLine]]
-"""The counted lines of each side by their hashes."""
+LineCounts: TypeAlias = dict[Side, dict[int, FrequentLine]]  # The counted lines of each side by their hashes
 
 
 def recount(task: RecountTask, tick: Tick) -> LineCounts:
-    """Counts some lines of a part. Ticks are pairs.
-
-    Raises:
-        CorpusError: the part cannot be read.
-    """
+    """Counts some lines of a part. Ticks are pairs."""
     counted: LineCounts = {side: {} for side in task.wanted}
     for batch in iter_pairs(task.part, columns=list(task.wanted)):
         for side, wanted in task.wanted.items():
@@ -139,17 +117,11 @@ RECOUNT = Round("recount", recount, LineCounts, words="counting frequent lines")
 
 @dataclass(frozen=True)
 class InTrainTask:
-    """A corpus outside of train, whose pairs are looked for in train.
+    """A corpus outside of train, whose pairs are looked for in train."""
 
-    Attributes:
-        key: name of the task.
-        held_out: files with the keys of the pairs.
-        train: for each corpus of train, the files with the keys of its pairs.
-    """
-
-    key: str
-    held_out: tuple[Path, ...]
-    train: dict[str, tuple[Path, ...]]
+    key: str  # name of the task
+    held_out: tuple[Path, ...]  # files with the keys of the pairs
+    train: dict[str, tuple[Path, ...]]  # for each corpus of train, the files with the keys of its pairs
 
 
 @dataclass(frozen=True)
@@ -161,11 +133,7 @@ class InTrain:
 
 
 def look_in_train(task: InTrainTask, meter: Meter | None) -> InTrain:
-    """Counts the pairs of a corpus that are in train, among its first 16 million different pairs by key.
-
-    Raises:
-        CorpusError: a file of keys cannot be read.
-    """
+    """Counts the pairs of a corpus that are in train, among its first 16 million different pairs by key."""
     del meter
     every = np.concatenate([np.empty(0, np.uint64), *(keys for path in task.held_out for keys in _keys(path))])
     keys, numbers = np.unique(every, return_counts=True)
@@ -205,27 +173,16 @@ IN_TRAIN = Round(
 
 @dataclass(frozen=True)
 class ObservedCorpus:
-    """A compiled corpus.
+    """A compiled corpus."""
 
-    Attributes:
-        split: name of the split.
-        name: name of the corpus.
-        languages: languages of the sides.
-        facts: counts of the pairs.
-        parts: the compiled files.
-        keys: the files with the keys of the pairs; empty if other splits have no pairs.
-        same_as: the key in the config of a corpus of train with the same files; None if there is none.
-        pair: the languages of the corpus in a config with several pairs; None in others.
-    """
-
-    split: str
-    name: str
-    languages: Languages
-    facts: PairFacts
-    parts: tuple[Path, ...]
-    keys: tuple[Path, ...]
-    same_as: str | None = None
-    pair: LanguagePair | None = None
+    split: str  # name of the split
+    name: str  # name of the corpus
+    languages: Languages  # languages of the sides
+    facts: PairFacts  # counts of the pairs
+    parts: tuple[Path, ...]  # the compiled files
+    keys: tuple[Path, ...]  # the files with the keys of the pairs; empty if other splits have no pairs
+    same_as: str | None = None  # the key in the config of a corpus of train with the same files; None if there is none
+    pair: LanguagePair | None = None  # the languages of the corpus in a config with several pairs; None in others
 
     @property
     def candidates(self) -> dict[Side, tuple[int, ...]]:

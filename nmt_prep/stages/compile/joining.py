@@ -38,8 +38,7 @@ from nmt_prep.sides import OTHER, SIDES, Side
 from nmt_prep.stages.compile.slices import CorpusFiles
 from nmt_prep.stages.compile.tasks import CompiledSlice, PartsTask, made_by, write_sound
 
-RANGE_BYTES = 32 << 20
-"""Approximate bytes of the text of a range of keys."""
+RANGE_BYTES = 32 << 20  # Approximate bytes of the text of a range of keys
 
 MOST_BITS = 12
 
@@ -52,55 +51,33 @@ Int64s: TypeAlias = "npt.NDArray[np.int64]"
 
 @dataclass(frozen=True)
 class DivideTask:
-    """A part whose pairs are divided by the key of the pivot's line.
+    """A part whose pairs are divided by the key of the pivot's line."""
 
-    Attributes:
-        key: names the task.
-        part: the file.
-        number: number of the part in its corpus.
-        pivot: the side with the pivot language.
-        scores: the columns of scores to keep.
-        bits: number of leading bits of a key that give the number of its range.
-        output: the file to write, with a batch for each range.
-    """
-
-    key: str
-    part: Path
-    number: int
-    pivot: Side
-    scores: tuple[str, ...]
-    bits: int
-    output: Path
+    key: str  # names the task
+    part: Path  # the file
+    number: int  # number of the part in its corpus
+    pivot: Side  # the side with the pivot language
+    scores: tuple[str, ...]  # the columns of scores to keep
+    bits: int  # number of leading bits of a key that give the number of its range
+    output: Path  # the file to write, with a batch for each range
 
 
 @dataclass(frozen=True)
 class JoinTask:
-    """A range of keys.
+    """A range of keys."""
 
-    Attributes:
-        key: names the task.
-        number: number of the range.
-        files: the divided parts of both corpora.
-        output: the file to write, with a batch for each part of the first corpus.
-    """
-
-    key: str
-    number: int
-    files: tuple[tuple[Path, ...], tuple[Path, ...]]
-    output: Path
+    key: str  # names the task
+    number: int  # number of the range
+    files: tuple[tuple[Path, ...], tuple[Path, ...]]  # the divided parts of both corpora
+    output: Path  # the file to write, with a batch for each part of the first corpus
 
 
 @dataclass(frozen=True)
 class WriteTask(PartsTask):
-    """The joined pairs of a part of the first corpus.
+    """The joined pairs of a part of the first corpus."""
 
-    Attributes:
-        files: the joined ranges.
-        first_row: number of joined pairs of the previous parts.
-    """
-
-    files: tuple[Path, ...]
-    first_row: int
+    files: tuple[Path, ...]  # the joined ranges
+    first_row: int  # number of joined pairs of the previous parts
 
 
 @dataclass(frozen=True)
@@ -111,12 +88,7 @@ class Rows:
 
 
 def divide_part(task: DivideTask, tick: Tick) -> Rows:
-    """Divides the pairs of a part by the key of the pivot's line. Ticks are pairs.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: the file cannot be written.
-    """
+    """Divides the pairs of a part by the key of the pivot's line. Ticks are pairs."""
     other = OTHER[task.pivot]
     found: list[pa.Table] = []
     row = 0
@@ -174,11 +146,7 @@ def _begins(rows: pa.Table, names: Sequence[str]) -> npt.NDArray[np.bool_]:
 
 
 def join_range(task: JoinTask, tick: Tick) -> Rows:
-    """Joins the pairs of a range of keys. Ticks are pairs.
-
-    Raises:
-        OutputError: a file cannot be read or written.
-    """
+    """Joins the pairs of a range of keys. Ticks are pairs."""
     first, second = (
         _first_translations(pa.concat_tables(_group(path, task.number) for path in files)) for files in task.files
     )
@@ -202,11 +170,7 @@ def _in_order(joined: pa.Table) -> pa.Table:
 
 
 def write_joined(task: WriteTask, tick: Tick) -> CompiledSlice:
-    """Writes the joined pairs of a part of the first corpus. Ticks are bytes of text.
-
-    Raises:
-        OutputError: a file cannot be read or written.
-    """
+    """Writes the joined pairs of a part of the first corpus. Ticks are bytes of text."""
     pairs = pa.concat_tables(_group(path, task.number) for path in task.files)
     return write_sound(task, _pair_batches(task, _in_order(pairs).combine_chunks()), tick)
 
@@ -236,11 +200,7 @@ def _write_groups(path: Path, rows: pa.Table, groups: Int64s, count: int) -> Row
 
 
 def _group(path: Path, number: int) -> pa.Table:
-    """Returns a group of rows of a file.
-
-    Raises:
-        OutputError: the file cannot be read.
-    """
+    """Returns a group of rows of a file."""
     try:
         with pa.memory_map(str(path)) as file:
             return pa.Table.from_batches([pa.ipc.open_file(file).get_batch(number)])
@@ -261,17 +221,11 @@ def has_pivots(config: Config) -> bool:
 
 @dataclass(frozen=True)
 class Joined:
-    """A corpus that joins two others.
+    """A corpus that joins two others."""
 
-    Attributes:
-        source: the corpus.
-        corpora: the two others.
-        parts: their compiled parts.
-    """
-
-    source: CorpusFiles
-    corpora: tuple[Corpus, ...]
-    parts: tuple[Sequence[PairFile], ...]
+    source: CorpusFiles  # the corpus
+    corpora: tuple[Corpus, ...]  # the two others
+    parts: tuple[Sequence[PairFile], ...]  # their compiled parts
 
     @classmethod
     def of(cls, source: CorpusFiles, compiled: Mapping[tuple[str, str], tuple[Corpus, Sequence[PairFile]]]) -> Joined:
@@ -337,13 +291,7 @@ class Joined:
 def join_corpora(
     job: Job, corpora: Sequence[Joined], keys: Callable[[CorpusFiles, int], Path | None]
 ) -> Rounds[list[tuple[CorpusFiles, list[CompiledSlice]]]]:
-    """Yields the rounds that join corpora; returns the results.
-
-    Args:
-        job: the job.
-        corpora: the corpora to make.
-        keys: returns the file for the keys of a slice of a corpus.
-    """
+    """Yields the rounds that join corpora; returns the results."""
     divisions = {corpus.stem: corpus.divisions(job) for corpus in corpora}
     pairs = sum(part.pairs for corpus in corpora for parts in corpus.parts for part in parts)
     yield from DIVIDE.run_groups(divisions, pairs)

@@ -30,29 +30,18 @@ Files = Mapping[str, Path]
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """A corpus of a split.
+    """A corpus of a split."""
 
-    Attributes:
-        split: name of the split.
-        index: number of the corpus in the split.
-        corpus: the corpus in the config.
-        files: groups of files that are read together, by the names that the reader has for them.
-        sizes: sizes of the files in bytes.
-        names: names of the files in the config, for messages.
-        columns: the files of columns by their keys in the config; one file for the whole corpus.
-        rows: true if the parts need the rows of the pairs.
-        digests: SHA-256 of the files.
-    """
-
-    split: str
-    index: int
-    corpus: Corpus
-    files: Sequence[Files]
-    sizes: Mapping[Path, int]
-    names: Mapping[Path, str]
+    split: str  # name of the split
+    index: int  # number of the corpus in the split
+    corpus: Corpus  # the corpus in the config
+    files: Sequence[Files]  # groups of files that are read together, by the names that the reader has for them
+    sizes: Mapping[Path, int]  # sizes of the files in bytes
+    names: Mapping[Path, str]  # names of the files in the config, for messages
+    # the files of columns by their keys in the config; one file for the whole corpus
     columns: Mapping[str, Path] = field(default_factory=dict)
-    rows: bool = True
-    digests: Mapping[Path, str] = field(default_factory=dict)
+    rows: bool = True  # true if the parts need the rows of the pairs
+    digests: Mapping[Path, str] = field(default_factory=dict)  # SHA-256 of the files
 
     @property
     def where(self) -> str:
@@ -82,30 +71,20 @@ class CorpusFiles:
 
 @dataclass(frozen=True)
 class CorpusSlice:
-    """The part of a corpus that one task compiles.
+    """The part of a corpus that one task compiles."""
 
-    Attributes:
-        files: some files of the corpus, read one after another.
-        bounds: the lines to read of each file, if a file is cut; empty if files are read whole.
-        first_row: the number of rows of the corpus before the slice.
-        last: true if no slice of the corpus follows.
-        columns: the line of the first row in each file of a column; empty for the first slice.
-        steps: the steps of each file to read, to check that they have not changed; empty for files that were extracted.
-    """
-
-    files: Sequence[Files]
+    files: Sequence[Files]  # some files of the corpus, read one after another
+    # the lines to read of each file, if a file is cut; empty if files are read whole
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    first_row: int = 0
-    last: bool = True
+    first_row: int = 0  # the number of rows of the corpus before the slice
+    last: bool = True  # true if no slice of the corpus follows
+    # the line of the first row in each file of a column; empty for the first slice
     columns: Mapping[str, LineStart] = field(default_factory=dict)
+    # the steps of each file to read, to check that they have not changed; empty for files that were extracted
     steps: Mapping[str, StepRange] = field(default_factory=dict)
 
     def lines(self) -> dict[str, LineSlice] | None:
-        """Returns the lines to read of each file; None for all lines of files that are not checked.
-
-        Raises:
-            CorpusError: a file cannot be read, or has changed.
-        """
+        """Returns the lines to read of each file; None for all lines of files that are not checked."""
         if self.bounds:
             [files] = self.files
             return {part: line_slice(path, self.bounds[part], self.steps.get(part)) for part, path in files.items()}
@@ -126,11 +105,7 @@ class LinesTask:
 
 
 def count_lines(task: LinesTask, tick: Tick) -> RangeCounts:
-    """Counts the lines of a range of a file. Ticks are bytes.
-
-    Raises:
-        CorpusError: the file cannot be read; the message begins with the key of its corpus in the config.
-    """
+    """Counts the lines of a range of a file. Ticks are bytes."""
     try:
         return count_range(task.path, task.start, task.end, task.encoding, task.quote, tick)
     except CorpusError as error:
@@ -151,11 +126,7 @@ class RowsTask:
 
 
 def count_rows(task: RowsTask, tick: Tick) -> int:
-    """Counts the rows of some files. Ticks are bytes.
-
-    Raises:
-        CorpusError: a file is malformed or cannot be read; the message begins with the key of its corpus in the config.
-    """
+    """Counts the rows of some files. Ticks are bytes."""
     try:
         rows = 0
         for files in task.files:
@@ -175,15 +146,6 @@ def slice_corpora(
     """Yields the rounds that count lines and rows; returns the slices of each corpus, in order.
 
     A small corpus is one slice, and so is a large one that cannot be cut.
-
-    Args:
-        corpora: the corpora.
-        languages: languages of the config.
-        steps: the steps of files that are read in place, whose lines are counted already.
-
-    Raises:
-        AlignmentError: the two files of a large corpus, or its files of columns, have different numbers of lines.
-        CorpusError: a file cannot be read.
     """
     counting = {
         (place, number, part): list(_lines_tasks(corpus, number, part, path))
@@ -252,13 +214,7 @@ def _counted_files(corpus: CorpusFiles) -> Iterator[tuple[int, Files]]:
 
 
 def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mapping[str, int]) -> list[int]:
-    """Returns the first row of each slice, then the number of known rows.
-
-    Args:
-        corpus: the corpus.
-        slices: slices of the corpus.
-        rows: results of the second round by key; the rows of the last slice are unknown, unless it has bounds.
-    """
+    """Returns the first row of each slice, then the number of known rows."""
     header = reader_of(format_of(corpus.corpus)).header_lines(corpus.corpus)
     firsts = [0]
     for number, slice_ in enumerate(slices):
@@ -273,11 +229,7 @@ def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mappin
 def _placed(
     corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Sequence[int], columns: Mapping[str, LineIndex]
 ) -> list[CorpusSlice]:
-    """Returns the slices of a corpus with their first rows, and the lines of these rows in the files of columns.
-
-    Raises:
-        AlignmentError: the file of a column has another number of lines than the corpus has rows.
-    """
+    """Returns the slices of a corpus with their first rows, and the lines of these rows in the files of columns."""
     if len(slices) < 2:
         return [*slices]
     for key, lines in columns.items():

@@ -48,15 +48,10 @@ from nmt_prep.stages.sentences import Sentences, documents_stages
 
 @dataclass(frozen=True)
 class CompileOutput:
-    """The compiled pairs.
+    """The compiled pairs."""
 
-    Attributes:
-        parts: Parquet files by split, in order.
-        corpora: counts by split and name of the corpus.
-    """
-
-    parts: dict[str, tuple[PairFile, ...]]
-    corpora: dict[str, dict[str, CorpusCounts]]
+    parts: dict[str, tuple[PairFile, ...]]  # Parquet files by split, in order
+    corpora: dict[str, dict[str, CorpusCounts]]  # counts by split and name of the corpus
 
 
 @dataclass(frozen=True)

@@ -35,69 +35,44 @@ from nmt_prep.stages.compile.slices import CorpusFiles, CorpusSlice
 
 _FAULTS = {fault: fault.name.lower() for fault in Fault if fault != Fault.BLANK}
 
-FAULTS = tuple(_FAULTS.values())
-"""Drop reasons that come from readers."""
+FAULTS = tuple(_FAULTS.values())  # Drop reasons that come from readers
 
 DROP_REASONS = ("empty_source", "empty_target", "empty_both", *FAULTS, "vocab_only")
 
 
 @dataclass(frozen=True)
 class PartsTask:
-    """A slice of a corpus of one split, whose pairs are written to parts.
+    """A slice of a corpus of one split, whose pairs are written to parts."""
 
-    Attributes:
-        key: names the task.
-        source: the corpus.
-        number: number of the slice.
-        languages: languages of the config.
-        directory: directory for the parts.
-        keys: file for the keys of the pairs, to find pairs that are in two splits; None to write no keys.
-    """
-
-    key: str
-    source: CorpusFiles
-    number: int
-    languages: Languages
-    directory: Path
-    keys: Path | None
+    key: str  # names the task
+    source: CorpusFiles  # the corpus
+    number: int  # number of the slice
+    languages: Languages  # languages of the config
+    directory: Path  # directory for the parts
+    keys: Path | None  # file for the keys of the pairs, to find pairs that are in two splits; None to write no keys
 
 
 @dataclass(frozen=True)
 class CompileTask(PartsTask):
-    """One corpus of one split to compile, or a slice of it.
+    """One corpus of one split to compile, or a slice of it."""
 
-    Attributes:
-        slice: the part of the corpus to compile.
-        whole: true if the slice is the whole corpus.
-        written: true if the pairs are written to parts, including a corpus of role vocab whose lines are cleaned.
-        weight: key of the score that is the weight of pairs; None if there is none.
-    """
-
-    slice: CorpusSlice
-    whole: bool
+    slice: CorpusSlice  # the part of the corpus to compile
+    whole: bool  # true if the slice is the whole corpus
+    # true if the pairs are written to parts, including a corpus of role vocab whose lines are cleaned
     written: bool = True
-    weight: str | None = None
+    weight: str | None = None  # key of the score that is the weight of pairs; None if there is none
 
 
 @dataclass(frozen=True)
 class CorpusCounts:
-    """Pairs and bytes of a corpus, or of a slice of one.
+    """Pairs and bytes of a corpus, or of a slice of one."""
 
-    Attributes:
-        pairs_in: number of pairs read.
-        pairs_out: number of compiled pairs.
-        dropped: number of dropped pairs by reason, for all reasons.
-        altered: number of altered lines by alteration, such as ``carriage_returns`` for removed ones.
-        source_bytes: UTF-8 bytes of all source lines, with one byte for the end of each line.
-        target_bytes: UTF-8 bytes of all target lines, with one byte for the end of each line.
-    """
-
-    pairs_in: int
-    pairs_out: int
-    dropped: dict[str, int]
-    altered: dict[str, int]
-    source_bytes: int
-    target_bytes: int
+    pairs_in: int  # number of pairs read
+    pairs_out: int  # number of compiled pairs
+    dropped: dict[str, int]  # number of dropped pairs by reason, for all reasons
+    altered: dict[str, int]  # number of altered lines by alteration, such as `carriage_returns` for removed ones
+    source_bytes: int  # UTF-8 bytes of all source lines, with one byte for the end of each line
+    target_bytes: int  # UTF-8 bytes of all target lines, with one byte for the end of each line
 
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
         return CorpusCounts(
@@ -112,30 +87,17 @@ class CorpusCounts:
 
 @dataclass(frozen=True)
 class CompiledSlice:
-    """The result of a task.
+    """The result of a task."""
 
-    Attributes:
-        parts: the files of pairs.
-        digests: SHA-256 of these files, and of the files that they name.
-        counts: counts of pairs and bytes.
-        scored: number of compiled pairs with a value in a column, by key of the column.
-        facts: counts of the compiled pairs for warnings.
-    """
-
-    parts: tuple[PairFile, ...]
-    digests: dict[str, str]
-    counts: CorpusCounts
-    scored: dict[str, int]
-    facts: PairFacts = field(default_factory=PairFacts)
+    parts: tuple[PairFile, ...]  # the files of pairs
+    digests: dict[str, str]  # SHA-256 of these files, and of the files that they name
+    counts: CorpusCounts  # counts of pairs and bytes
+    scored: dict[str, int]  # number of compiled pairs with a value in a column, by key of the column
+    facts: PairFacts = field(default_factory=PairFacts)  # counts of the compiled pairs for warnings
 
 
 def compile_slice(task: CompileTask, tick: Tick) -> CompiledSlice:
-    """Compiles one corpus or a slice of it. Ticks are bytes of text.
-
-    Raises:
-        CorpusError: the corpus is not aligned, not text, malformed, or has no pair with text on both sides; the message
-            begins with its key in the config.
-    """
+    """Compiles one corpus or a slice of it. Ticks are bytes of text."""
     try:
         result = _compile(task, tick)
     except CorpusError as error:
@@ -154,11 +116,7 @@ COMPILE = Round("compile", compile_slice, CompiledSlice, unit="bytes", words="re
 
 
 def check_result(source: CorpusFiles, slices: Sequence[CompiledSlice]) -> CorpusCounts:
-    """Checks the results of all slices of a corpus; returns the counts.
-
-    Raises:
-        CorpusError: no pair is left, or no pair has a value of a column.
-    """
+    """Checks the results of all slices of a corpus; returns the counts."""
     counts = reduce(add, (compiled.counts for compiled in slices))
     if source.corpus.role == "vocab":
         return counts
@@ -218,12 +176,7 @@ def _place_of(task: CompileTask, key: str) -> RowPlace:
 
 
 def write_sound(task: PartsTask, batches: Iterator[PairBatch], tick: Tick) -> CompiledSlice:
-    """Writes pairs with their rows to parts, without pairs that have an empty side. Ticks are bytes of text.
-
-    Raises:
-        CorpusError: a line has 2 GiB or more.
-        OutputError: a file cannot be written.
-    """
+    """Writes pairs with their rows to parts, without pairs that have an empty side. Ticks are bytes of text."""
     counts = _Counting(task.source.corpus.places)
     return _written(task, _sound(batches, counts, tick), counts)
 
@@ -235,15 +188,7 @@ def _written(
     files: Mapping[Side, LinkedFile] = MappingProxyType({}),
     altered: Mapping[str, int] = MappingProxyType({}),
 ) -> CompiledSlice:
-    """Writes pairs to parts; returns the result of the task.
-
-    Args:
-        task: the task.
-        batches: the pairs.
-        counts: counts of the pairs.
-        files: the files whose lines parts can name.
-        altered: numbers of altered lines, by kind of change.
-    """
+    """Writes pairs to parts; returns the result of the task."""
     observer = PairObserver(task.source.corpus.spoken(task.languages), observed_sides(task.source.corpus))
     with key_file(task.keys) as keys:
         parts = _write(task, observe(batches, observer, keys), files)
@@ -343,23 +288,16 @@ def without_blanks(batch: PairBatch) -> PairBatch:
     return batch.filter(~blank)
 
 
-DIRECTORY = "inputs"
-"""Directory of the links, below the directory of the stage."""
+DIRECTORY = "inputs"  # Directory of the links, below the directory of the stage
 
 
 @dataclass(frozen=True)
 class LinkedFile:
-    """A file whose lines a part can name.
+    """A file whose lines a part can name."""
 
-    Attributes:
-        link: path of the link to it, relative to the directory of the stage.
-        sha256: SHA-256 of its bytes.
-        steps: the steps that contain the lines of a slice.
-    """
-
-    link: str
-    sha256: str
-    steps: StepRange
+    link: str  # path of the link to it, relative to the directory of the stage
+    sha256: str  # SHA-256 of its bytes
+    steps: StepRange  # the steps that contain the lines of a slice
 
 
 def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> Mapping[Side, LinkedFile]:
@@ -367,14 +305,6 @@ def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> M
 
     There are none if the parts must hold the text, because it is not a line of a file read in place, or has columns, or
     because the file system has no links.
-
-    Args:
-        source: the corpus.
-        slice_: the slice.
-        directory: directory of the stage.
-
-    Raises:
-        OutputError: a link cannot be made.
     """
     if set(slice_.steps) != set(SIDES) or not has_lines_as_they_are(source.corpus):
         return {}

@@ -14,42 +14,24 @@ from nmt_prep.health.warning import HealthWarning
 from nmt_prep.sentences.aligner import Level, cut_text
 from nmt_prep.sentences.search import Beads
 
-_POINTS = 32
-"""Maximum number of points of the path of a document."""
-
-_KEPT = 200
-"""Number of documents of a corpus whose paths are in the report: the worst documents."""
-
-_NAMED = 20
-"""Maximum number of documents that a warning names."""
-
-_LEAST_FIDELITY = 0.35
-"""Minimum fidelity of documents that count as translations."""
+_POINTS = 32  # Maximum number of points of the path of a document
+_KEPT = 200  # Number of documents of a corpus whose paths are in the report: the worst documents
+_NAMED = 20  # Maximum number of documents that a warning names
+_LEAST_FIDELITY = 0.35  # Minimum fidelity of documents that count as translations
 
 
 @dataclass(frozen=True)
 class DocumentNote:
-    """A document, or a piece of a long one.
-
-    Attributes:
-        name: its name.
-        sentences: numbers of sentences of both sides.
-        kinds: numbers of beads by the numbers of their sentences, such as ``1-2``.
-        alone: number of sentences without counterpart.
-        score: sum of the scores of the scored beads.
-        scored: number of scored beads.
-        translated: False if the sides do not seem to translate each other.
-        path: points of the path, as positions on both sides.
-    """
+    """A document, or a piece of a long one."""
 
     name: str
-    sentences: tuple[int, int]
-    kinds: dict[str, int]
-    alone: int
-    score: float
-    scored: int
-    translated: bool
-    path: tuple[tuple[int, int], ...]
+    sentences: tuple[int, int]  # numbers of sentences of both sides
+    kinds: dict[str, int]  # numbers of beads by the numbers of their sentences, such as `1-2`
+    alone: int  # number of sentences without counterpart
+    score: float  # sum of the scores of the scored beads
+    scored: int  # number of scored beads
+    translated: bool  # False if the sides do not seem to translate each other
+    path: tuple[tuple[int, int], ...]  # points of the path, as positions on both sides
 
     @property
     def aligned(self) -> float:
@@ -78,11 +60,7 @@ def note_of(
     """Returns the note of a document.
 
     Args:
-        name: name of the document.
-        beads: its beads.
         scores: scores of the beads; NaN for beads without score.
-        level: the scores of the corpus.
-        sentences: numbers of sentences of both sides.
     """
     sizes = np.column_stack([beads[:, 1] - beads[:, 0], beads[:, 3] - beads[:, 2]])
     kinds = Counter(f"{a}-{b}" for a, b in sizes.tolist())
@@ -99,26 +77,17 @@ def note_of(
 
 @dataclass(frozen=True)
 class CorpusNote:
-    """The documents of a corpus.
+    """The documents of a corpus."""
 
-    Attributes:
-        documents: number of aligned documents.
-        sentences: numbers of sentences of both sides.
-        kinds: numbers of beads by the numbers of their sentences, such as ``1-2``.
-        alone: number of sentences without counterpart.
-        pairs: number of pairs that were written.
-        weak: number of pairs with a lower score than ``documents.min``.
-        refused: documents that are left out, with the reason: ``empty``, ``unequal``, ``repeated`` or ``untranslated``.
-        worst: the documents with the smallest shares of sentences with a counterpart, and the untranslated ones.
-    """
-
-    documents: int
-    sentences: tuple[int, int]
-    kinds: dict[str, int]
-    alone: int
-    pairs: int
-    weak: int
+    documents: int  # number of aligned documents
+    sentences: tuple[int, int]  # numbers of sentences of both sides
+    kinds: dict[str, int]  # numbers of beads by the numbers of their sentences, such as `1-2`
+    alone: int  # number of sentences without counterpart
+    pairs: int  # number of pairs that were written
+    weak: int  # number of pairs with a lower score than `documents.min`
+    # documents that are left out, with the reason: `empty`, `unequal`, `repeated` or `untranslated`
     refused: tuple[tuple[str, str], ...]
+    # the documents with the smallest shares of sentences with a counterpart, and the untranslated ones
     worst: tuple[DocumentNote, ...]
 
 
@@ -166,15 +135,10 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class SentencesObserved:
-    """The observations of the stage.
+    """The observations of the stage."""
 
-    Attributes:
-        corpora: notes by split and corpus.
-        warnings: warnings about documents that were left out.
-    """
-
-    corpora: dict[str, dict[str, CorpusNote]] = field(default_factory=dict)
-    warnings: tuple[HealthWarning, ...] = ()
+    corpora: dict[str, dict[str, CorpusNote]] = field(default_factory=dict)  # notes by split and corpus
+    warnings: tuple[HealthWarning, ...] = ()  # warnings about documents that were left out
 
 
 def warnings_of(corpora: Mapping[str, Mapping[str, CorpusNote]]) -> Iterator[HealthWarning]:
@@ -192,15 +156,7 @@ def warnings_of(corpora: Mapping[str, Mapping[str, CorpusNote]]) -> Iterator[Hea
 def doubts_of(
     split: str, corpus: str, strange: Sequence[tuple[str, str]], documents: int, level: Level
 ) -> Iterator[HealthWarning]:
-    """Yields warnings about documents that are kept.
-
-    Args:
-        split: the split of the corpus.
-        corpus: its name.
-        strange: documents that are kept and seem to be in other languages, each with a warning.
-        documents: number of documents.
-        level: the scores of the documents.
-    """
+    """Yields warnings about documents that are kept."""
     if strange:
         names = _named([name for name, _ in strange])
         what = f"{len(strange):,} documents seem to be in other languages, and are kept: {names}"

@@ -17,31 +17,21 @@ from nmt_prep.pipeline.rounds import Round
 from nmt_prep.sentences.documents import MOST_TIMES, Raw, read_documents
 from nmt_prep.stages.sentences.shards import write_table
 
-SHARD_BYTES = 2 << 20
-"""Bytes of text of a shard, both sides together; a longer document is alone in its shard."""
+SHARD_BYTES = 2 << 20  # Bytes of text of a shard, both sides together; a longer document is alone in its shard
 
 
 @dataclass(frozen=True)
 class ReadTask:
-    """The documents of a corpus to read.
+    """The documents of a corpus to read."""
 
-    Attributes:
-        key: name of the task.
-        where: key of the corpus in the config, for messages.
-        files: names of documents, and their files by side; or the files that hold all of them.
-        names: names of the files in messages, if they differ from their paths.
-        options: how the documents are stored.
-        policies: how the bytes of each file become lines.
-        directory: directory for the shards.
-    """
-
-    key: str
-    where: str
+    key: str  # name of the task
+    where: str  # key of the corpus in the config, for messages
+    # names of documents, and their files by side; or the files that hold all of them
     files: tuple[tuple[str, dict[str, Path]], ...]
-    names: dict[Path, str]
-    options: Documents
-    policies: dict[str, TextPolicy]
-    directory: Path
+    names: dict[Path, str]  # names of the files in messages, if they differ from their paths
+    options: Documents  # how the documents are stored
+    policies: dict[str, TextPolicy]  # how the bytes of each file become lines
+    directory: Path  # directory for the shards
 
 
 @dataclass(frozen=True)
@@ -61,12 +51,7 @@ class ReadDocuments:
 
 
 def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
-    """Writes the documents of a corpus to shards. Ticks are documents.
-
-    Raises:
-        CorpusError: a file cannot be read or is malformed; the message begins with the key of the corpus.
-        OutputError: a shard cannot be written.
-    """
+    """Writes the documents of a corpus to shards. Ticks are documents."""
     shards: list[RawShard] = []
     refused: list[tuple[str, str]] = []
     held: list[Raw] = []

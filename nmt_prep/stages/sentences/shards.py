@@ -19,25 +19,15 @@ from nmt_prep.sides import SIDES
 
 @dataclass(frozen=True)
 class Shard:
-    """Aligned documents.
+    """Aligned documents."""
 
-    Attributes:
-        file: the sentences of the documents.
-        beads: the beads of each document.
-        pairs: the text of the beads, in the same order; a sentence without counterpart has an empty one.
-        count: number of beads.
-        sentences: number of source sentences.
-        totals: numbers of beads.
-        level: the scores of its beads; without scores before a model is learned.
-    """
-
-    file: Path
-    beads: Path
-    pairs: Path
-    count: int
-    sentences: int
-    totals: BeadTotals
-    level: Level = field(default_factory=Level)
+    file: Path  # the sentences of the documents
+    beads: Path  # the beads of each document
+    pairs: Path  # the text of the beads, in the same order; a sentence without counterpart has an empty one
+    count: int  # number of beads
+    sentences: int  # number of source sentences
+    totals: BeadTotals  # numbers of beads
+    level: Level = field(default_factory=Level)  # the scores of its beads; without scores before a model is learned
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -89,10 +79,6 @@ def rows_of(path: Path) -> Iterator[Mapping[str, str]]:
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Writes a table to a Parquet file.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Writes a table to a Parquet file."""
     with atomic_write(path) as beside:
         pq.write_table(table, beside, compression="zstd", compression_level=1, write_statistics=False)

@@ -51,21 +51,13 @@ class SentencesOutput:
 
 @dataclass(frozen=True)
 class DocumentCorpus:
-    """A corpus of documents.
+    """A corpus of documents."""
 
-    Attributes:
-        split: the split of the corpus.
-        corpus: the corpus.
-        documents: its section ``documents``.
-        languages: the languages of both sides of its files.
-        prior: file of the prior model; None without one.
-    """
-
-    split: str
+    split: str  # the split of the corpus
     corpus: Corpus
-    documents: Documents
-    languages: tuple[str, str]
-    prior: Path | None
+    documents: Documents  # its section `documents`
+    languages: tuple[str, str]  # the languages of both sides of its files
+    prior: Path | None  # file of the prior model; None without one
 
     @property
     def where(self) -> str:
@@ -233,11 +225,7 @@ def _local(config: Config, corpus: Corpus, part: str) -> Path:
 
 
 def _local_files(config: Config, of: DocumentCorpus) -> list[tuple[str, dict[str, Path]]]:
-    """Returns the documents in directories or in a list of paths: names, and the files of both sides.
-
-    Raises:
-        CorpusError: a directory or the list cannot be read, or a file has no counterpart.
-    """
+    """Returns the documents in directories or in a list of paths: names, and the files of both sides."""
     try:
         if of.documents.format == "list":
             listed = _local(config, of.corpus, "both")
@@ -275,12 +263,7 @@ def _first_tasks(job: Job, of: DocumentCorpus, shards: Sequence[RawShard]) -> li
 
 
 def _check_sizes(job: Job, corpora: Mapping[str, DocumentCorpus], shards: Mapping[str, Sequence[Shard]]) -> None:
-    """Checks that each corpus has sentences, and that the memory is enough to learn from them.
-
-    Raises:
-        CorpusError: no document of a corpus has sentences on both sides.
-        AlignmentModelError: the memory is not enough.
-    """
+    """Checks that each corpus has sentences, and that the memory is enough to learn from them."""
     for name, of in corpora.items():
         if not shards[name]:
             raise CorpusError(f"{of.where}: no document has sentences on both sides")
@@ -298,11 +281,7 @@ def _learned(
     """Yields the rounds that learn models; returns the tasks that find the paths of each corpus by its model.
 
     Args:
-        job: the job.
         number: number of the model of a corpus, from 0.
-        corpora: the corpora by name.
-        shards: their shards.
-        priors: their priors; none for a corpus without prior.
     """
     taken = {name: _taken(shards[name], of.documents.pairs) for name, of in corpora.items()}
     counts = {name: sum(shard.count for shard in listed) for name, listed in taken.items()}
@@ -337,12 +316,7 @@ def _align_tasks(
     """Returns the tasks that find the paths of a corpus by a model; the tasks of the last model write pairs.
 
     Args:
-        job: the job.
         number: number of the model, from 0.
-        of: the corpus.
-        shards: its shards.
-        taken: the shards that the model learned from.
-        model: the model.
         prior: the prior; None if there is none.
     """
     last = number + 1 == len(LEARN)
@@ -366,11 +340,7 @@ def _align_tasks(
 
 
 def _extracted_files(job: Outputs, of: DocumentCorpus) -> list[tuple[str, dict[str, Path]]]:
-    """Returns the extracted files of a corpus: names, and the files of its parts.
-
-    Raises:
-        CorpusError: members of the first part have the same name.
-    """
+    """Returns the extracted files of a corpus: names, and the files of its parts."""
     extracted = job.read(Extract).files
     wanted = {file.key.rpartition("/")[2]: file for file in wanted_by(of.split, of.corpus)}
     paths = {

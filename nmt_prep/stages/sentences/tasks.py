@@ -42,60 +42,36 @@ from nmt_prep.sides import SIDES
 from nmt_prep.stages.sentences.observed import DocumentNote, note_of
 from nmt_prep.stages.sentences.shards import Shard, lists_of, read_shard, rows_of, write_shard, write_table
 
-LONGEST_PIECE = 5_000
-"""Minimum number of source sentences of a document that is divided into pieces."""
-
-_CUT_WITHIN = 500
-"""Number of sentences before and after an even cut among which the actual cut is chosen."""
+LONGEST_PIECE = 5_000  # Minimum number of source sentences of a document that is divided into pieces
+_CUT_WITHIN = 500  # Number of sentences before and after an even cut among which the actual cut is chosen
 
 
 @dataclass(frozen=True)
 class FirstTask:
-    """A shard whose documents are divided into sentences and aligned for the first time.
+    """A shard whose documents are divided into sentences and aligned for the first time."""
 
-    Attributes:
-        key: name of the task.
-        where: key of the corpus in the config, for messages.
-        raw: the shard.
-        options: how the documents are divided.
-        languages: the languages of both sides.
-        prior: a model of other text; None if there is none.
-        directory: directory for the files.
-    """
-
-    key: str
-    where: str
-    raw: Path
-    options: Documents
-    languages: tuple[str, str]
-    prior: Path | None
-    directory: Path
+    key: str  # name of the task
+    where: str  # key of the corpus in the config, for messages
+    raw: Path  # the shard
+    options: Documents  # how the documents are divided
+    languages: tuple[str, str]  # the languages of both sides
+    prior: Path | None  # a model of other text; None if there is none
+    directory: Path  # directory for the files
 
 
 @dataclass(frozen=True)
 class FirstShards:
-    """The shards made from one shard of raw documents.
+    """The shards made from one shard of raw documents."""
 
-    Attributes:
-        shards: several if it has a long document.
-        empty: documents without sentences.
-        strange: documents that seem to be in other languages, each with a warning.
-    """
-
-    shards: tuple[Shard, ...]
-    empty: tuple[str, ...]
-    strange: tuple[tuple[str, str], ...]
+    shards: tuple[Shard, ...]  # several if it has a long document
+    empty: tuple[str, ...]  # documents without sentences
+    strange: tuple[tuple[str, str], ...]  # documents that seem to be in other languages, each with a warning
 
 
 def align_first(task: FirstTask, tick: Tick) -> FirstShards:
     """Divides documents into sentences, and aligns them by lengths, equal words and the words of a prior.
 
     Ticks are bytes of text.
-
-    Raises:
-        CorpusError: a text cannot be parsed, or a model of other languages was given.
-        MissingPackageError: the extra ``documents`` is not installed.
-        OutputError: a file cannot be written.
     """
     empty: list[str] = []
     strange: list[tuple[str, str]] = []
@@ -186,51 +162,29 @@ FIRST = Round(
 
 @dataclass(frozen=True)
 class Prior:
-    """A prior model, which is capped to about the number of words of the documents of a corpus.
-
-    Attributes:
-        file: its file.
-        sentences: number of source sentences of the corpus.
-    """
+    """A prior model, which is capped to about the number of words of the documents of a corpus."""
 
     file: Path
-    sentences: int
+    sentences: int  # number of source sentences of the corpus
 
     def model(self) -> Model:
-        """Returns the capped model.
-
-        Raises:
-            AlignmentModelError: the file cannot be read.
-        """
+        """Returns the capped model."""
         return capped(shared_model(self.file), self.sentences)
 
 
 @dataclass(frozen=True)
 class LearnTask:
-    """A corpus to learn a model from.
+    """A corpus to learn a model from."""
 
-    Attributes:
-        key: name of the task.
-        pairs: files with the text of beads.
-        prior: the prior; None without one.
-        threads: number of threads.
-        output: file for the model.
-    """
-
-    key: str
-    pairs: tuple[Path, ...]
-    prior: Prior | None
-    threads: int
-    output: Path
+    key: str  # name of the task
+    pairs: tuple[Path, ...]  # files with the text of beads
+    prior: Prior | None  # the prior; None without one
+    threads: int  # number of threads
+    output: Path  # file for the model
 
 
 def learn_beads(task: LearnTask, tick: Tick) -> str:
-    """Writes the model of a corpus; returns the name of its file. It ticks for each bead in each round of learning.
-
-    Raises:
-        AlignmentModelError: the prior cannot be read.
-        OutputError: the model cannot be written.
-    """
+    """Writes the model of a corpus; returns the name of its file. It ticks for each bead in each round of learning."""
 
     def text() -> Iterator[tuple[TextColumn, TextColumn]]:
         for path in task.pairs:
@@ -246,39 +200,22 @@ LEARN = tuple(Round(f"sentences-{number}-learn", learn_beads, str, words="learni
 
 @dataclass(frozen=True)
 class AlignTask:
-    """A shard to align by the words of a model.
+    """A shard to align by the words of a model."""
 
-    Attributes:
-        key: name of the task.
-        shard: the shard with the previous beads.
-        model: the model.
-        prior: the model that learning started from; None without one.
-        learned: True if the model learned from the previous beads.
-        priors: prior probabilities of the beads.
-        level: the scores of the corpus; None before they are known.
-        languages: the languages of both sides.
-        least: least score of a pair; None to keep all.
-        output: directory for files, or the file of pairs of the last round.
-    """
-
-    key: str
-    shard: Shard
+    key: str  # name of the task
+    shard: Shard  # the shard with the previous beads
     model: Path
-    prior: Prior | None
-    learned: bool
-    priors: Priors
-    level: Level | None
-    languages: tuple[str, str]
-    least: float | None
-    output: Path
+    prior: Prior | None  # the model that learning started from; None without one
+    learned: bool  # True if the model learned from the previous beads
+    priors: Priors  # prior probabilities of the beads
+    level: Level | None  # the scores of the corpus; None before they are known
+    languages: tuple[str, str]  # the languages of both sides
+    least: float | None  # least score of a pair; None to keep all
+    output: Path  # directory for files, or the file of pairs of the last round
 
 
 def align_again(task: AlignTask, tick: Tick) -> Shard:
-    """Finds the paths of a shard by the words of a model. It ticks for each bead.
-
-    Raises:
-        OutputError: a file cannot be written.
-    """
+    """Finds the paths of a shard by the words of a model. It ticks for each bead."""
     _, texts, before = read_shard(task.shard)
     aligner, paths = _aligned(task, texts, before)
     shard = write_shard(task.shard.file, task.key, 0, texts, paths, task.languages, task.output)
@@ -297,29 +234,17 @@ AGAIN = Round("sentences-1", align_again, Shard, made=lambda _, shard: shard.fil
 
 @dataclass(frozen=True)
 class AlignedPairs:
-    """The pairs of a shard.
+    """The pairs of a shard."""
 
-    Attributes:
-        pairs: number of pairs.
-        weak: number of pairs that were dropped for their scores.
-        notes: notes of its documents, or pieces of documents.
-        sha256: digest of the file; empty if there are no pairs, and so no file.
-        size: size of the file in bytes.
-    """
-
-    pairs: int
-    weak: int
-    notes: tuple[DocumentNote, ...]
-    sha256: str
-    size: int
+    pairs: int  # number of pairs
+    weak: int  # number of pairs that were dropped for their scores
+    notes: tuple[DocumentNote, ...]  # notes of its documents, or pieces of documents
+    sha256: str  # digest of the file; empty if there are no pairs, and so no file
+    size: int  # size of the file in bytes
 
 
 def write_pairs(task: AlignTask, tick: Tick) -> AlignedPairs:
-    """Finds the last paths of a shard, and writes its pairs with documents and scores. It ticks for each bead.
-
-    Raises:
-        OutputError: a file cannot be written.
-    """
+    """Finds the last paths of a shard, and writes its pairs with documents and scores. It ticks for each bead."""
     names, texts, before = read_shard(task.shard)
     assert task.level is not None
     aligner, paths = _aligned(task, texts, before)

@@ -32,11 +32,7 @@ def existing_settings(config: Config, options: ExistingVocab) -> dict[str, objec
 
 
 def check_local(config: Config, options: ExistingVocab) -> None:
-    """Checks the local files among the vocabularies, before any stage runs.
-
-    Raises:
-        VocabularyError: a file cannot be used; the message names its key in the config.
-    """
+    """Checks the local files among the vocabularies, before any stage runs."""
     paths: dict[str, Path | None] = {}
     for needed in needed_vocabularies(config):
         try:
@@ -51,12 +47,7 @@ def check_local(config: Config, options: ExistingVocab) -> None:
 
 
 def install_existing(job: Job, options: ExistingVocab) -> dict[Side, DescribedVocabulary]:
-    """Verifies the files and copies them to the stage's directory; returns their descriptions by side.
-
-    Raises:
-        VocabularyError: a file cannot be used; the message names its key in the config.
-        OutputError: a file cannot be written.
-    """
+    """Verifies the files and copies them to the stage's directory; returns their descriptions by side."""
     needed = {file.key: file for file in needed_vocabularies(job.config)}
     found = {key: downloaded_file(job, file) for key, file in needed.items()}
     parts = {key: [part for part in _keys_of(key, options) if part in found] for key in options.keys}
@@ -91,17 +82,7 @@ def _name(path: Path) -> str:
 
 
 def _load(files: Mapping[str, Path], key: str, config: Config, options: ExistingVocab) -> Tokenizer:
-    """Loads a vocabulary and checks that the config can use it.
-
-    Args:
-        files: the files that it consists of, by key.
-        key: key of the first file.
-        config: the config.
-        options: its section ``vocab``.
-
-    Raises:
-        VocabularyError: the config cannot use it; the message names the key of the file, or of a missing piece.
-    """
+    """Loads a vocabulary and checks that the config can use it."""
     path, tokenizer = files[key], _opened(files, key, options)
     if options.kind not in (None, tokenizer.dialect):
         raise VocabularyError(
@@ -140,11 +121,7 @@ def _load(files: Mapping[str, Path], key: str, config: Config, options: Existing
 
 
 def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Tokenizer:
-    """Loads a vocabulary from its files.
-
-    Raises:
-        VocabularyError: a file cannot be read; the message names its key.
-    """
+    """Loads a vocabulary from its files."""
     path = files[key]
     if path.is_dir():
         raise VocabularyError(

@@ -44,17 +44,11 @@ def side_suffix(config: Config, side: Side) -> str:
 
 @dataclass(frozen=True)
 class VocabOutput:
-    """The vocabulary of each side; both are the same if it is shared.
+    """The vocabulary of each side; both are the same if it is shared."""
 
-    Attributes:
-        source: vocabulary of the source side.
-        target: vocabulary of the target side.
-        pieces: for each side, the ids of the pieces that the config names.
-    """
-
-    source: VocabularyFacts
-    target: VocabularyFacts
-    pieces: dict[Side, dict[str, int]]
+    source: VocabularyFacts  # vocabulary of the source side
+    target: VocabularyFacts  # vocabulary of the target side
+    pieces: dict[Side, dict[str, int]]  # for each side, the ids of the pieces that the config names
 
     def sides(self) -> dict[Side, VocabularyFacts]:
         """Returns the vocabularies by side."""
@@ -186,15 +180,7 @@ def tag_settings(config: Config) -> dict[str, object]:
 
 
 def corpus_frames(job: Job) -> dict[str, dict[str, dict[Side, Frame]]]:
-    """Returns the frames by split, corpus and side, for a stage after vocab.
-
-    Args:
-        job: job of the stage.
-
-    Raises:
-        VocabularyError: a tag is not a piece of its side's vocabulary (the message names its config key), or the
-            vocabulary has no eos piece and the config no frame.
-    """
+    """Returns the frames by split, corpus and side, for a stage after vocab."""
     vocab = job.read(Vocabulary)
     vocabularies = built_vocabularies(job)
     framed = [side for side in SIDES if job.config.vocab.frame.of(side) is not None]

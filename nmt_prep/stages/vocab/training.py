@@ -26,8 +26,7 @@ from nmt_prep.subwords import Tokenizer, dialect_of
 from nmt_prep.subwords.dialect import TextCounts, Training, read_counts, write_counts
 from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
 
-SLICE_BYTES = 64 << 20
-"""Bytes of a sample that one task counts; a sample of at most this size needs no such tasks."""
+SLICE_BYTES = 64 << 20  # Bytes of a sample that one task counts; a sample of at most this size needs no such tasks
 
 
 @dataclass(frozen=True)
@@ -41,23 +40,14 @@ class SampleFile:
 
 @dataclass(frozen=True)
 class CountTask:
-    """A slice of a sample to count: the lines that start at or after byte ``start`` and before byte ``end``.
+    """A slice of a sample to count: the lines that start at or after byte ``start`` and before byte ``end``."""
 
-    Attributes:
-        key: name of the task.
-        sample: file with the sampled lines.
-        start: byte offset in the file, inclusive.
-        end: byte offset in the file, exclusive.
-        options: options of the vocabulary.
-        output: file to write.
-    """
-
-    key: str
-    sample: Path
-    start: int
-    end: int
-    options: VocabOptions
-    output: Path
+    key: str  # name of the task
+    sample: Path  # file with the sampled lines
+    start: int  # byte offset in the file, inclusive
+    end: int  # byte offset in the file, exclusive
+    options: VocabOptions  # options of the vocabulary
+    output: Path  # file to write
 
 
 def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: Path) -> Iterator[CountTask]:
@@ -71,11 +61,7 @@ def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: P
 
 
 def count_slice(task: CountTask, tick: Tick) -> int:
-    """Counts the texts of a slice and writes the counts; returns the number of distinct texts. Ticks are bytes.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
+    """Counts the texts of a slice and writes the counts; returns the number of distinct texts. Ticks are bytes."""
     counts = dialect_of(task.options).new_counts(task.options)
     assert counts is not None
     start, end = (line_from(task.sample, position) for position in (task.start, task.end))
@@ -92,27 +78,16 @@ COUNT = Round("count", count_slice, int, unit="bytes", words="counting words")
 
 @dataclass(frozen=True)
 class VocabularyTask:
-    """One vocabulary to train.
+    """One vocabulary to train."""
 
-    Attributes:
-        key: name of the task and of the vocabulary: ``source``, ``target`` or ``shared``.
-        samples: files of the lines to train from.
-        sample_bytes: total size of these files, in bytes.
-        counted: files with the counts of these lines; empty if the lines are not counted yet.
-        output: file to write.
-        options: options of the vocabulary.
-        threads: native threads to use.
-        memory: bytes of memory that training may use.
-    """
-
-    key: str
-    samples: tuple[Path, ...]
-    sample_bytes: int
-    counted: tuple[Path, ...]
-    output: Path
-    options: VocabOptions
-    threads: int
-    memory: int
+    key: str  # name of the task and of the vocabulary: `source`, `target` or `shared`
+    samples: tuple[Path, ...]  # files of the lines to train from
+    sample_bytes: int  # total size of these files, in bytes
+    counted: tuple[Path, ...]  # files with the counts of these lines; empty if the lines are not counted yet
+    output: Path  # file to write
+    options: VocabOptions  # options of the vocabulary
+    threads: int  # native threads to use
+    memory: int  # bytes of memory that training may use
 
 
 class TrainingMeters(ExitStack):
@@ -154,12 +129,7 @@ class TrainingMeters(ExitStack):
 
 
 def build_vocabulary(task: VocabularyTask, meter: Meter) -> DescribedVocabulary:
-    """Trains one vocabulary and writes it; the meter counts steps of the training.
-
-    Raises:
-        TrainingError: the vocabulary cannot be trained from these lines, or training needs more memory.
-        OutputError: the file cannot be written.
-    """
+    """Trains one vocabulary and writes it; the meter counts steps of the training."""
     dialect = dialect_of(task.options)
     _train(task, meter).save(task.output)
     layout = dialect.id_layout(task.options)

@@ -28,11 +28,7 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
     suffixes: ClassVar[tuple[str, ...]] = (".json", ".tiktoken")
 
     def check(self, options: ByteBPEVocab) -> None:
-        """Checks that the pattern is valid in ``tokenizers``, which also reads the vocabulary file.
-
-        Raises:
-            VocabularyError: ``tokenizers`` does not accept the pattern, or is not installed.
-        """
+        """Checks that the pattern is valid in ``tokenizers``, which also reads the vocabulary file."""
         try:
             self.new_counts(options)
         except VocabularyError as error:

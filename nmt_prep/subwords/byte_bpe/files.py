@@ -58,15 +58,7 @@ def load_vocabulary(
     """Reads a vocabulary in any of the formats.
 
     Args:
-        path: the file (one of OpenAI's two files), or a directory with the files of a format under their usual names.
-        pattern: regular expression that matches pretokens. Tiktoken's ranks need one, unless the file is a published
-            encoding; OpenAI's files need one if theirs is not GPT-2's.
-        specials: id of each special token, for tiktoken's ranks and OpenAI's files. Tokens of OpenAI's files that no
-            merge produces are special too.
         merges: OpenAI's file of merges; None for the file beside ``path`` with the usual name.
-
-    Raises:
-        VocabularyError: there is no supported byte-level BPE vocabulary, or the file defines its own pattern.
     """
     path = _file_in(path)
     for pair in OPENAI_NAMES:
@@ -82,13 +74,7 @@ def load_vocabulary(
 
 
 def save_vocabulary(vocabulary: ByteBPEVocabulary, path: Path, file_format: Format) -> None:
-    """Writes a vocabulary file; for "openai", ``path`` is the directory of the two files.
-
-    Raises:
-        VocabularyError: the format cannot express this vocabulary.
-        OutputError: the file cannot be written.
-        ValueError: there is no such format.
-    """
+    """Writes a vocabulary file; for "openai", ``path`` is the directory of the two files."""
     if file_format == "tokenizer.json":
         _write(path, to_tokenizer_json(vocabulary))
     elif file_format == "openai":
@@ -268,9 +254,6 @@ def from_tokenizer_json(content: dict[str, Any], where: str) -> ByteBPEVocabular
     """Returns the vocabulary of a parsed ``tokenizer.json``.
 
     Post-processors, padding and truncation are not part of a vocabulary.
-
-    Raises:
-        VocabularyError: it is not byte-level BPE, or has unsupported parts; the message names them.
     """
     model = object_at(content.get("model"), "model", where)
     _check_model(model, where)
@@ -284,11 +267,7 @@ def from_tokenizer_json(content: dict[str, Any], where: str) -> ByteBPEVocabular
 
 
 def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
-    """Returns the text of the file, which gives the same ids in tokenizers.
-
-    Raises:
-        VocabularyError: the vocabulary has a pattern in tiktoken's syntax, which tokenizers may interpret differently.
-    """
+    """Returns the text of the file, which gives the same ids in tokenizers."""
     how, pieces = vocabulary.pretokenization, vocabulary.pieces()
     if how.ranks_pattern is not None:
         raise VocabularyError(
@@ -335,11 +314,7 @@ def _numbered_by_file(vocabulary: ByteBPEVocabulary) -> int:
 
 
 def _read_steps(content: dict[str, Any], where: str) -> Pretokenization:
-    """Returns the settings of normalizer and pre-tokenizer.
-
-    Raises:
-        VocabularyError: the vocabulary is not byte-level, or a step is not supported.
-    """
+    """Returns the settings of normalizer and pre-tokenizer."""
     steps = steps_of(content.get("pre_tokenizer"))
     names = [type_of(step) for step in steps]
     listed = ", ".join(names) or "None"

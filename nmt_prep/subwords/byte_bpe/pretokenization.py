@@ -73,29 +73,19 @@ def byte_level(*, add_prefix_space: bool = False, use_regex: bool = False) -> di
 
 @dataclass(frozen=True, slots=True)
 class Pretokenization:
-    """Settings for splitting lines into pretokens.
+    """Settings for splitting lines into pretokens."""
 
-    Attributes:
-        normalizer: the normalizer of a ``tokenizer.json``, as JSON; None leaves text unchanged.
-        pre_tokenizer: the pre-tokenizer of the file, as JSON; None for ByteLevel alone and for equivalent steps.
-        gpt2: True if GPT-2's pattern splits text.
-        add_prefix_space: True to add a space before a part that does not start with one.
-        ranks_pattern: pattern in tiktoken's syntax; None for GPT-2's pattern, and for vocabularies without ranks.
-    """
-
-    normalizer: str | None = None
+    normalizer: str | None = None  # the normalizer of a `tokenizer.json`, as JSON; None leaves text unchanged
+    # the pre-tokenizer of the file, as JSON; None for ByteLevel alone and for equivalent steps
     pre_tokenizer: str | None = None
-    gpt2: bool = True
-    add_prefix_space: bool = False
+    gpt2: bool = True  # True if GPT-2's pattern splits text
+    add_prefix_space: bool = False  # True to add a space before a part that does not start with one
+    # pattern in tiktoken's syntax; None for GPT-2's pattern, and for vocabularies without ranks
     ranks_pattern: str | None = None
 
     @classmethod
     def by_pattern(cls, pattern: str) -> Pretokenization:
-        """Returns settings that split text into the matches of a pattern and the text between them.
-
-        Args:
-            pattern: regular expression in the syntax of ``tokenizers``, which is Oniguruma's.
-        """
+        """Returns settings that split text into the matches of a pattern and the text between them."""
         if is_gpt2_pattern(pattern):
             return cls()
         split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
@@ -195,11 +185,7 @@ class Pretokenizer:
     """Splits lines as a vocabulary requires."""
 
     def __init__(self, how: Pretokenization, added: Mapping[str, AddedToken] | None = None) -> None:
-        """Loads ``tokenizers`` if the settings need it.
-
-        Raises:
-            VocabularyError: tokenizers is not installed, or does not accept the normalizer or the pre-tokenizer.
-        """
+        """Loads ``tokenizers`` if the settings need it."""
         self._how = how
         self._added = added or {}
         self._scanners = how.scanners
@@ -221,16 +207,9 @@ class Pretokenizer:
     ) -> tuple[TextColumn, ByteBPESplitter, DividedLines | None]:
         """Prepares lines for the native core.
 
-        Args:
-            column: the lines.
-            allowed: names of special tokens to recognise.
-
         Returns:
             The texts for the native core, its splitter, and the divided lines; None for undivided lines, which are the
             texts themselves.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
         """
         splitter, finders = self._plans(allowed)
         if finders is None:

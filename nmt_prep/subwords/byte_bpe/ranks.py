@@ -45,15 +45,10 @@ O200K_PATTERN = "|".join(
 
 
 class RankEncoding(NamedTuple):
-    """Pattern and special tokens, which a rank file does not contain.
+    """Pattern and special tokens, which a rank file does not contain."""
 
-    Attributes:
-        pattern: regular expression that matches pretokens, in the syntax of ``tiktoken``; None if it is unknown.
-        specials: id of each special token.
-    """
-
-    pattern: str | None
-    specials: Mapping[str, int]
+    pattern: str | None  # regular expression that matches pretokens, in the syntax of `tiktoken`; None if it is unknown
+    specials: Mapping[str, int]  # id of each special token
 
 
 _GPT2 = RankEncoding(GPT2_PATTERN, {"<|endoftext|>": 50256})
@@ -97,15 +92,7 @@ class RankEncoder:
     """Encodes with tiktoken, for patterns that the native core does not recognise."""
 
     def __init__(self, vocabulary: ByteBPEVocabulary, pattern: str) -> None:
-        """Prepares the encoding.
-
-        Args:
-            vocabulary: vocabulary whose ids are ranks.
-            pattern: regular expression that matches pretokens, in tiktoken's syntax.
-
-        Raises:
-            VocabularyError: tiktoken is not installed, or does not accept the pattern.
-        """
+        """Prepares the encoding."""
         tiktoken = needed_extra("tiktoken", "tiktoken", "a rank file whose pattern is not native", VocabularyError)
         ranks = {token: number for number, token in enumerate(vocabulary.tokens) if token}
         try:
@@ -116,17 +103,7 @@ class RankEncoder:
             raise VocabularyError(f"tiktoken does not accept the pattern {pattern!r}: {error}; correct it") from error
 
     def encode(self, column: TextColumn, threads: int, allowed: frozenset[str]) -> Ragged:
-        """Returns the ids of each line.
-
-        Args:
-            column: the lines.
-            threads: threads to use.
-            allowed: names of special tokens to recognise in the lines.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-            EncodeError: tiktoken cannot match its pattern to a line.
-        """
+        """Returns the ids of each line."""
         lines = list(column.strings())
         if not allowed:
             encode = self._encoding.encode_ordinary_batch

@@ -32,15 +32,7 @@ class PretokenCounts(TextCounts[ByteBPEWordCounter]):
     unit = "words"
 
     def __init__(self, pattern: str = GPT2_PATTERN) -> None:
-        """Starts empty.
-
-        Args:
-            pattern: regular expression that matches pretokens. If the native core does not recognise the pattern,
-                ``tokenizers`` splits the text, which is slower.
-
-        Raises:
-            VocabularyError: tokenizers is not installed, or does not accept the pattern.
-        """
+        """Starts empty."""
         self.pretokenization = Pretokenization.by_pattern(pattern)
         self._pretokenizer = Pretokenizer(self.pretokenization)
         super().__init__(ByteBPEWordCounter())
@@ -56,11 +48,7 @@ class PretokenCounts(TextCounts[ByteBPEWordCounter]):
         """Counts the pretokens of lines.
 
         Args:
-            lines: strings, or Arrow string arrays (read in place).
             threads: native threads to use; None is one per available core.
-
-        Raises:
-            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8; discard the counts then.
         """
         for column in text_columns(lines):
             texts, splitter, _ = self._pretokenizer.cut(column)
@@ -88,15 +76,7 @@ def learn_vocabulary(
     produces a special token.
 
     Args:
-        words: the counted pretokens.
-        size: number of tokens.
         specials: names of the special tokens, in order of their ids, from 0.
-        min_frequency: least number of occurrences of a pair to merge.
-        progress: as in :meth:`ByteBPETokenizer.train`.
-        threads: native threads to use.
-
-    Raises:
-        TrainingError: there is no text, or an option is invalid.
     """
     if not words.native.places():
         raise TrainingError("there is no text to train from: every line is empty; check the files that were sampled")

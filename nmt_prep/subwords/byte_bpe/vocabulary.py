@@ -16,29 +16,21 @@ from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import BYTE_CHARACTERS, Pretokenization, bytes_of, spelled
 from nmt_prep.subwords.tokenizer_json import names_by_id
 
-MAX_TOKENS = 1 << 21
-"""Upper limit of the number of ids."""
-
-MAX_MERGES = 4_000_000
-"""Upper limit of the number of merges."""
+MAX_TOKENS = 1 << 21  # Upper limit of the number of ids
+MAX_MERGES = 4_000_000  # Upper limit of the number of merges
 
 
 @dataclass(frozen=True, slots=True)
 class ByteBPEVocabulary:
-    """Everything that determines the ids of a text.
+    """Everything that determines the ids of a text."""
 
-    Attributes:
-        tokens: bytes of the token of each id; empty for added tokens and for unused ids.
-        merges: left, right and merged id of each merge, in order of merge rank; int32, shape ``[merges, 3]``.
-        added: added tokens by name.
-        pretokenization: settings for splitting lines into pretokens.
-        whole_words: True to give a pretoken that is a token the id of the token, without merging (``ignore_merges``).
-    """
-
-    tokens: tuple[bytes, ...]
+    tokens: tuple[bytes, ...]  # bytes of the token of each id; empty for added tokens and for unused ids
+    # left, right and merged id of each merge, in order of merge rank; int32, shape `[merges, 3]`
     merges: npt.NDArray[np.int32]
-    added: Mapping[str, AddedToken] = field(default_factory=dict)
+    added: Mapping[str, AddedToken] = field(default_factory=dict)  # added tokens by name
+    # settings for splitting lines into pretokens
     pretokenization: Pretokenization = field(default_factory=Pretokenization)
+    # True to give a pretoken that is a token the id of the token, without merging (`ignore_merges`)
     whole_words: bool = False
 
     @property
@@ -85,19 +77,7 @@ def build_vocabulary(
     *,
     whole_words: bool = False,
 ) -> ByteBPEVocabulary:
-    """Builds a vocabulary from the spelled tokens of a file, and checks it.
-
-    Args:
-        ids: id of each token; may include added tokens.
-        merges: pairs of tokens in order of merge rank. Of repeated pairs the last one counts, as in tokenizers.
-        added: added tokens by name.
-        where: the file, for messages.
-        pretokenization: settings for splitting lines into pretokens.
-        whole_words: as in :class:`ByteBPEVocabulary`.
-
-    Raises:
-        VocabularyError: the parts are not a consistent byte-level BPE vocabulary.
-    """
+    """Builds a vocabulary from the spelled tokens of a file, and checks it."""
     if len(merges) > MAX_MERGES:
         raise VocabularyError(
             f"{where}: {len(merges)} merges are more than the {MAX_MERGES} that are supported; check that the file is "
@@ -138,11 +118,7 @@ def _may_be_merged(name: str, token: AddedToken) -> bool:
 
 
 def _place_tokens(ids: Mapping[str, int], added: Mapping[str, AddedToken], where: str) -> tuple[bytes, ...]:
-    """Returns the bytes of each id's token, from tokens as files spell them.
-
-    Raises:
-        VocabularyError: ids are duplicated or sparse, or a token is not spelled with GPT-2's characters.
-    """
+    """Returns the bytes of each id's token, from tokens as files spell them."""
     numbers = {**ids, **{name: token.id for name, token in added.items()}}
     tokens = [b""] * len(names_by_id(numbers, where, MAX_TOKENS))
     for name, number in ids.items():
@@ -162,9 +138,6 @@ def spelling_model(vocabulary: ByteBPEVocabulary) -> ByteBPEModel:
     Where steps after ByteLevel split text, a pretoken may start or end inside a character. The native core accepts only
     UTF-8, and spelled text is always UTF-8. The first merges of the model join the two UTF-8 bytes of each spelling
     character. Single bytes of these characters have extra ids after the ids of the vocabulary; no output contains them.
-
-    Raises:
-        VocabularyError: a byte has no token, so that the output could contain an extra id.
     """
     tokens = [spelled(token).encode() for token in vocabulary.tokens]
     ids = {token: number for number, token in enumerate(tokens) if token}

@@ -26,12 +26,7 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
     has_spm: ClassVar[bool] = True
 
     def check(self, options: SentencePieceVocab) -> None:
-        """Checks the options against the rules of the library.
-
-        Raises:
-            MissingPackageError: the library is needed for the training, and not installed.
-            TrainingError: an option is invalid, or the size is too small for the required pieces.
-        """
+        """Checks the options against the rules of the library."""
         check_trainer(_arguments(options))
 
     def training_note(self, options: SentencePieceVocab) -> str | None:

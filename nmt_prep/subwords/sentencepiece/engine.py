@@ -29,29 +29,18 @@ def no_marks() -> npt.NDArray[np.uint8]:
 
 
 class Sampling(NamedTuple):
-    """Checked options of subword sampling, in the order in which the native core takes them.
+    """Checked options of subword sampling, in the order in which the native core takes them."""
 
-    Attributes:
-        dropout: BPE models: probability of skipping a merge.
-        alpha: unigram models: probabilities are proportional to ``exp(alpha * score)``.
-        nbest: unigram models: number of best segmentations to sample from; 0 for all.
-        seed: seed of the sampling.
-    """
-
-    dropout: float
-    alpha: float
-    nbest: int
-    seed: int
+    dropout: float  # BPE models: probability of skipping a merge
+    alpha: float  # unigram models: probabilities are proportional to `exp(alpha * score)`
+    nbest: int  # unigram models: number of best segmentations to sample from; 0 for all
+    seed: int  # seed of the sampling
 
     @classmethod
     def checked(
         cls, model_type: str, alpha: float | None, nbest: int | None, dropout: float | None, seed: int | None
     ) -> Self | None:
-        """Checks sampling options for a kind of model; returns None if no option requests sampling.
-
-        Raises:
-            EncodeError: the options do not fit the model or each other.
-        """
+        """Checks sampling options for a kind of model; returns None if no option requests sampling."""
         if alpha is None and dropout is None:
             if nbest is not None or seed is not None:
                 raise EncodeError("nbest and seed are for sampling; set alpha (unigram) or dropout (BPE) as well")
@@ -74,20 +63,10 @@ class Sampling(NamedTuple):
 
 
 class NativeModel:
-    """A loaded model and the code that runs it.
-
-    Attributes:
-        pieces: the pieces in order of the layout's ids.
-        model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
-        library_reason: reason why the library runs this model; None if the native core does.
-    """
+    """A loaded model and the code that runs it."""
 
     def __init__(self, data: bytes, id_layout: IdLayout) -> None:
-        """Loads a model from the bytes of its file.
-
-        Raises:
-            VocabularyError: the bytes are not a model, or do not fit the layout.
-        """
+        """Loads a model from the bytes of its file."""
         if id_layout not in ("sentencepiece", "fairseq"):
             raise VocabularyError(f"there is no id layout {id_layout!r}; use 'sentencepiece' or 'fairseq'")
         self._data = data
@@ -96,9 +75,10 @@ class NativeModel:
             self._model = SentencePieceModel(np.frombuffer(data, np.uint8), id_layout == "fairseq")
         except ValueError as error:
             raise VocabularyError(f"the SentencePiece model {error}") from error
-        self.pieces = tuple(self._model.pieces())
-        self.model_type = _KINDS[self._model.kind]
+        self.pieces = tuple(self._model.pieces())  # the pieces in order of the layout's ids
+        self.model_type = _KINDS[self._model.kind]  # `unigram`, `bpe`, `word` or `char`
         self._library: LibraryModel | None = None
+        # reason why the library runs this model; None if the native core does
         self.library_reason: str | None = self._model.not_covered or None
         if self.library_reason is None and not self._passes_own_tests():
             self.library_reason = "its own test sentences fail in the native core"
@@ -115,9 +95,6 @@ class NativeModel:
         """Returns the normalized text of each line, with ``▁`` for spaces.
 
         Returns the lines themselves if the core does not know the model's normalization.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
         """
         if self._tracer is None:
             return list(column.strings())
@@ -130,47 +107,25 @@ class NativeModel:
         return {name: i if i >= 0 else None for name, i in ids.items()}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns the ids of each line.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-        """
+        """Returns the ids of each line."""
         if self._library is not None:
             return self._library.encode(column, threads)
         return Ragged(*self._model.encode(column.data, column.offsets, no_marks(), threads))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
-        """Returns sampled ids of each line; the samples depend on the seed and the line's number.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-            EncodeError: the library runs this model, or a line is too long for this ``nbest``.
-        """
+        """Returns sampled ids of each line; the samples depend on the seed and the line's number."""
         if self._library is not None:
             raise EncodeError(f"cannot sample: the library runs this model ({self.library_reason})")
         return Ragged(*self._model.sample(column.data, column.offsets, no_marks(), threads, *sampling, first_line))
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
-        """Returns the text of each row of ids.
-
-        Raises:
-            EncodeError: an id is not in the vocabulary, or the offsets do not fit the values.
-        """
+        """Returns the text of each row of ids."""
         if self._library is not None:
             return self._library.decode(rows.to_lists())
         return self._model.decode(*rows.contiguous(), threads)
 
     def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
-        """Returns the spans of pieces; each piece of a byte has the span of the whole character.
-
-        Args:
-            column: the lines.
-            rows: their ids, as :meth:`encode` returns them.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-            EncodeError: an id is not in the vocabulary.
-        """
+        """Returns the spans of pieces; each piece of a byte has the span of the whole character."""
         if self._tracer is None:
             nowhere = np.zeros(len(rows.values), np.int32)
             return PieceSpans(nowhere, nowhere, np.zeros(len(rows), np.bool_))
@@ -214,10 +169,6 @@ class LibraryModel:
         data: bytes of the ``.model`` file.
         ids: ids in the layout, in order of the ids in the file; int32, shape ``[pieces in the file]``.
         size: number of ids in the layout.
-
-    Raises:
-        MissingPackageError: the library is not installed.
-        VocabularyError: the library refuses the model.
     """
 
     def __init__(self, data: bytes, ids: npt.NDArray[np.int32], size: int) -> None:
@@ -232,21 +183,13 @@ class LibraryModel:
         self._ids_in_file[ids] = np.arange(len(ids), dtype=np.int32)
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns the ids of each line.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-        """
+        """Returns the ids of each line."""
         lines = list(column.strings())
         rows = Ragged.from_lists(self._processor.encode(lines, out_type=int, num_threads=threads) if lines else [])
         return Ragged(self._ids[rows.values], rows.offsets)
 
     def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """Returns the text of each row of ids; ids that the layout adds to the model give no text.
-
-        Raises:
-            EncodeError: an id is not in the vocabulary, or the text is not UTF-8.
-        """
+        """Returns the text of each row of ids; ids that the layout adds to the model give no text."""
         texts = []
         for row in rows:
             for i in row:

@@ -30,30 +30,18 @@ _NO_NAMES: frozenset[str] = frozenset()
 
 
 class JsonModel:
-    """A loaded file and the code that runs it; used like :class:`~nmt_prep.subwords.sentencepiece.engine.NativeModel`.
+    """A loaded file and the code that runs it; used like :class:`~nmt_prep.subwords.sentencepiece.engine.NativeModel`."""
 
-    Attributes:
-        pieces: the pieces in order of ids.
-        model_type: ``unigram`` or ``bpe``.
-        library_reason: None: the native core runs all such models.
-        libraries: names and versions of the packages that the ids depend on.
-    """
-
-    library_reason: str | None = None
+    library_reason: str | None = None  # None: the native core runs all such models
 
     def __init__(self, data: bytes, where: str) -> None:
-        """Loads a model from the bytes of its file; messages name the file ``where``.
-
-        Raises:
-            VocabularyError: the bytes are not such a file, a part of it is not supported, or ``tokenizers`` is needed
-                and not installed.
-        """
+        """Loads a model from the bytes of its file; messages name the file ``where``."""
         file = read_json_file(parse_json(where, data), where)
-        self.pieces = file.pieces
-        self.model_type = file.kind
+        self.pieces = file.pieces  # the pieces in order of ids
+        self.model_type = file.kind  # `unigram` or `bpe`
         self._file = file
         self._normal: Callable[[str], str] | None = None
-        self.libraries = ""
+        self.libraries = ""  # names and versions of the packages that the ids depend on
         if file.steps.library is not None:
             what = f"the normalizer of {where}, of which the native core does not run all steps"
             normalizer = run_by_tokenizers(file.steps.library, None, what, where).normalizer
@@ -90,11 +78,7 @@ class JsonModel:
         return {**ids, "unk": self._file.unk_id}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns the ids of each line.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-        """
+        """Returns the ids of each line."""
         divided = self._divided(column)
         if divided is None:
             return Ragged(*self._model.encode(column.data, column.offsets, no_marks(), threads))
@@ -102,12 +86,7 @@ class JsonModel:
         return divided.joined(Ragged(*self._model.encode(texts.data, texts.offsets, divided.continued, threads)))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
-        """Returns sampled ids of each line; the samples depend on the seed and the line's number.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-            EncodeError: a line is too long for this ``nbest``.
-        """
+        """Returns sampled ids of each line; the samples depend on the seed and the line's number."""
         divided = self._divided(column)
         if divided is None:
             return Ragged(*self._model.sample(column.data, column.offsets, no_marks(), threads, *sampling, first_line))
@@ -119,20 +98,11 @@ class JsonModel:
         return divided.joined(Ragged.joined(rows))
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
-        """Returns the text of each row of ids.
-
-        Raises:
-            EncodeError: an id is not in the vocabulary, or the offsets do not fit the values.
-        """
+        """Returns the text of each row of ids."""
         return self._model.decode(*rows.contiguous(), threads)
 
     def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
-        """Returns the spans of pieces, for lines that their pieces spell.
-
-        Args:
-            column: the lines.
-            rows: their ids, as :meth:`encode` returns them.
-        """
+        """Returns the spans of pieces, for lines that their pieces spell."""
         return spans_by_size(column, rows, self._text_sizes)
 
     @functools.cached_property
@@ -151,9 +121,6 @@ class JsonModel:
         """Divides lines at added tokens, and normalises the texts between them with ``tokenizers`` if it has to.
 
         Returns None if the core takes the lines as they are.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
         """
         if self._finder is None and self._normal is None:
             return None

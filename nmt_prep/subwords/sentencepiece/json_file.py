@@ -50,35 +50,21 @@ class Prefix(IntEnum):
 
 @dataclass(slots=True)
 class Steps:
-    """Rules for text before it reaches the model.
+    """Rules for text before it reaches the model."""
 
-    Attributes:
-        library: normalizer that ``tokenizers`` runs first, as JSON; None if the core runs all steps.
-        normalized: True if the file has a normalizer.
-        charsmap: compiled character rules; empty for none.
-        strip_first: True to strip the left and the right end before the character rules.
-        strip: True to strip the left and the right end after them.
-        collapse: True to replace several spaces by one.
-        words: True to split at white space.
-        escaped: True if ``▁`` stands for a space.
-        split: True to split before each ``▁``.
-        prefix: when to put a ``▁`` before a text.
-        prefix_first_only: True to do so only at the beginning of a line.
-        left: steps of the normalizer that are not yet mapped to a rule.
-    """
-
-    library: str | None = None
-    normalized: bool = False
-    charsmap: bytes = b""
+    library: str | None = None  # normalizer that `tokenizers` runs first, as JSON; None if the core runs all steps
+    normalized: bool = False  # True if the file has a normalizer
+    charsmap: bytes = b""  # compiled character rules; empty for none
+    # True to strip the left and the right end before the character rules
     strip_first: tuple[bool, bool] = (False, False)
-    strip: tuple[bool, bool] = (False, False)
-    collapse: bool = False
-    words: bool = False
-    escaped: bool = False
-    split: bool = False
-    prefix: Prefix = Prefix.NONE
-    prefix_first_only: bool = False
-    left: list[Any] = field(default_factory=list)
+    strip: tuple[bool, bool] = (False, False)  # True to strip the left and the right end after them
+    collapse: bool = False  # True to replace several spaces by one
+    words: bool = False  # True to split at white space
+    escaped: bool = False  # True if `▁` stands for a space
+    split: bool = False  # True to split before each `▁`
+    prefix: Prefix = Prefix.NONE  # when to put a `▁` before a text
+    prefix_first_only: bool = False  # True to do so only at the beginning of a line
+    left: list[Any] = field(default_factory=list)  # steps of the normalizer that are not yet mapped to a rule
 
     def rules(self, *, fuse_unknown: bool) -> TokenizersRules:
         """Returns the rules for the core."""
@@ -98,11 +84,7 @@ class Steps:
 
 
 def read_steps(normalizer: object, pre_tokenizer: object, where: str) -> Steps:
-    """Returns the rules of the two parts.
-
-    Raises:
-        VocabularyError: a pre-tokenizer is not supported, or no step replaces spaces; the message names the part.
-    """
+    """Returns the rules of the two parts."""
     steps = Steps(left=steps_of(normalizer))
     steps.normalized = bool(steps.left)
     splits = steps_of(pre_tokenizer)
@@ -215,41 +197,23 @@ _LONGEST_PIECE = 8000  # bytes, as in the sentencepiece library
 
 @dataclass(frozen=True, slots=True)
 class JsonFile:
-    """Content of a file.
+    """Content of a file."""
 
-    Attributes:
-        kind: ``unigram`` or ``bpe``.
-        pieces: the text of each id; empty for ids without a piece.
-        types: the type of each piece.
-        scores: unigram models: score of each piece of the model; float64, shape ``[n]``.
-        merges: BPE models: left, right and merged id of each merge; int32, shape ``[merges, 3]``.
-        unk_id: id of unknown text; None if all text has bytes.
-        byte_fallback: True if text without a piece becomes bytes.
-        fuse_unknown: True if consecutive unknown characters become one piece.
-        steps: rules for text before it reaches the model.
-        added: the added tokens by name.
-        strips_first_space: True if decoding drops a space at the beginning.
-    """
-
-    kind: str
-    pieces: tuple[str, ...]
-    types: tuple[PieceType, ...]
-    scores: npt.NDArray[np.float64]
-    merges: npt.NDArray[np.int32]
-    unk_id: int | None
-    byte_fallback: bool
-    fuse_unknown: bool
-    steps: Steps
-    added: Mapping[str, AddedToken]
-    strips_first_space: bool
+    kind: str  # `unigram` or `bpe`
+    pieces: tuple[str, ...]  # the text of each id; empty for ids without a piece
+    types: tuple[PieceType, ...]  # the type of each piece
+    scores: npt.NDArray[np.float64]  # unigram models: score of each piece of the model; float64, shape `[n]`
+    merges: npt.NDArray[np.int32]  # BPE models: left, right and merged id of each merge; int32, shape `[merges, 3]`
+    unk_id: int | None  # id of unknown text; None if all text has bytes
+    byte_fallback: bool  # True if text without a piece becomes bytes
+    fuse_unknown: bool  # True if consecutive unknown characters become one piece
+    steps: Steps  # rules for text before it reaches the model
+    added: Mapping[str, AddedToken]  # the added tokens by name
+    strips_first_space: bool  # True if decoding drops a space at the beginning
 
 
 def read_json_file(content: dict[str, Any], where: str) -> JsonFile:
-    """Returns the content of a parsed ``tokenizer.json``, without post-processor, padding and truncation.
-
-    Raises:
-        VocabularyError: a part is damaged or not supported; the message names it.
-    """
+    """Returns the content of a parsed ``tokenizer.json``, without post-processor, padding and truncation."""
     model = object_at(content.get("model"), "model", where)
     kind = model_type(model)
     if kind not in ("BPE", "Unigram"):
@@ -304,11 +268,7 @@ def _check_bpe(model: dict[str, Any], where: str) -> None:
 
 
 def _added(content: dict[str, Any], ids: Mapping[str, int], steps: Steps, where: str) -> dict[str, AddedToken]:
-    """Returns the added tokens, all of which are searched in the unchanged text.
-
-    Raises:
-        VocabularyError: an ordinary token is searched in normalised text.
-    """
+    """Returns the added tokens, all of which are searched in the unchanged text."""
     added = read_added(content.get("added_tokens"), ids, where)
     for name, token in added.items():
         if token.normalized and not token.special and steps.normalized:

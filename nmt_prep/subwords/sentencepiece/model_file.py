@@ -23,8 +23,7 @@ Value = bool | int | float | str | bytes | tuple[str, ...]
 _MODEL_TYPES = {"unigram": 1, "bpe": 2, "word": 3, "char": 4}
 
 
-MOST_PIECES = 1 << 21
-"""Upper limit of the number of ids."""
+MOST_PIECES = 1 << 21  # Upper limit of the number of ids
 
 
 class PieceType(IntEnum):
@@ -39,27 +38,15 @@ class PieceType(IntEnum):
 
 
 class Pieces(NamedTuple):
-    """Pieces of a model in order of their ids.
+    """Pieces of a model in order of their ids."""
 
-    Attributes:
-        texts: the pieces.
-        scores: their scores, float32, shape ``[pieces]``.
-        types: their types, values of :class:`PieceType`, uint8, shape ``[pieces]``.
-    """
-
-    texts: TextColumn
-    scores: npt.NDArray[np.float32]
-    types: npt.NDArray[np.uint8]
+    texts: TextColumn  # the pieces
+    scores: npt.NDArray[np.float32]  # their scores, float32, shape `[pieces]`
+    types: npt.NDArray[np.uint8]  # their types, values of `PieceType`, uint8, shape `[pieces]`
 
 
 def model_file(pieces: Pieces, settings: Mapping[str, Value], charsmap: bytes) -> bytes:
-    """Returns the bytes of a model's file.
-
-    Args:
-        pieces: the pieces.
-        settings: options as :func:`typed_options` returns them.
-        charsmap: the compiled rules of normalization.
-    """
+    """Returns the bytes of a model's file."""
     trainer: list[tuple[int, Value]] = [(3, _MODEL_TYPES[str(settings["model_type"])])]
     trainer += _numbered(settings, TRAINER_OPTIONS)
     normalizer = [(2, charsmap), *_numbered(settings, NORMALIZER_OPTIONS)]

@@ -30,11 +30,7 @@ _DYNAMIC_SEEDS = (100_000, 8)  # for seed_sentencepiece_size 0: the least number
 
 
 def library_reason(settings: Mapping[str, Any]) -> str | None:
-    """Returns the kind of model that only the library trains; None if the native core trains this one.
-
-    Args:
-        settings: arguments of ``SentencePieceTrainer.train``.
-    """
+    """Returns the kind of model that only the library trains; None if the native core trains this one."""
     if settings["model_type"] not in ("bpe", "unigram"):
         return f"a SentencePiece {settings['model_type']} model"
     given = with_defaults(settings)
@@ -73,15 +69,8 @@ def train_natively(
     """Trains a model and returns the bytes of its file.
 
     Args:
-        columns: lines to train from.
-        settings: arguments of ``SentencePieceTrainer.train`` that the core can train with.
         progress: called with the steps of the training.
         memory: bytes of memory that training may use; None means no limit. Checked while the lines are read.
-
-    Raises:
-        InvalidTextError: a line is not UTF-8.
-        TrainingError: training needs more memory.
-        LibraryError: the library would refuse to train; the message is the library's.
     """
     report = progress or (lambda kind, numbers: None)
     given = with_defaults(settings)
@@ -136,11 +125,7 @@ def _charsmap(name: str) -> bytes:
 
 
 def _special_pieces(given: Mapping[str, Any]) -> dict[int, tuple[str, PieceType]]:
-    """Returns the special, control, user-defined and byte pieces by id.
-
-    Raises:
-        LibraryError: a piece is defined twice.
-    """
+    """Returns the special, control, user-defined and byte pieces by id."""
     names = {key: given[f"{key}_piece"] for key in ("unk", "bos", "eos", "pad") if given[f"{key}_id"] >= 0}
     types = {key: PieceType.UNKNOWN if key == "unk" else PieceType.CONTROL for key in names}
     special = {given[f"{key}_id"]: (name, types[key]) for key, name in names.items()}
@@ -169,12 +154,7 @@ def _read(
     separate: Sequence[str],
     memory: int | None,
 ) -> SentencePieceTrainingText:
-    """Returns the text to train from.
-
-    Raises:
-        InvalidTextError: a line is not UTF-8.
-        TrainingError: training needs more memory.
-    """
+    """Returns the text to train from."""
     text = SentencePieceTrainingText(
         charsmap=charsmap,
         add_dummy_prefix=given["add_dummy_prefix"],
@@ -214,18 +194,10 @@ def _learn_unigram(
     The sums of the library depend on its number of threads. The core computes the same sums on any number of cores.
 
     Args:
-        text: the words; those at the end of a line are marked.
-        given: options of the library with their defaults.
-        pieces: rules of pieces.
-        characters: code points that must be pieces, with their counts.
-        size: number of pieces to learn.
         progress: called with steps and iterations, as by the library.
 
     Returns:
         The pieces, the best ones first, and their scores, float32.
-
-    Raises:
-        TrainingError: the words give no pieces.
     """
     vocab_size = given["vocab_size"]
     least, times = _DYNAMIC_SEEDS
@@ -252,11 +224,7 @@ def _learn_unigram(
 def _numbered(
     special: Mapping[int, tuple[str, PieceType]], learnt: TextColumn, scores: npt.NDArray[np.float32]
 ) -> Pieces:
-    """Returns all pieces in order of ids; learnt pieces get the ids that no special piece has.
-
-    Raises:
-        LibraryError: a piece occurs twice, or special pieces have ids beyond those of the learnt pieces.
-    """
+    """Returns all pieces in order of ids; learnt pieces get the ids that no special piece has."""
     spelled, names, places = learnt.data.tobytes(), list[bytes](), list[int]()
     parts, end = list[bytes](), 0
     for added, number in enumerate(sorted(special)):
@@ -290,10 +258,6 @@ def check_need(needed: int, memory: int | None, read: int, model_type: str) -> N
         needed: bytes of memory that training needs at least.
         memory: bytes of memory that training may use; None means no limit.
         read: bytes of the lines that were read so far.
-        model_type: kind of the model.
-
-    Raises:
-        TrainingError: training needs more memory.
     """
     if memory is not None and needed > memory:
         raise TrainingError(

@@ -25,11 +25,7 @@ _ROLES = {"pad": "<pad>", "eos": "</s>", "bos": "<s>", "unk": "<unk>"}
 
 
 def checked_numbering(content: Mapping[str, object], where: str) -> dict[str, int]:
-    """Returns the id of each piece.
-
-    Raises:
-        VocabularyError: the ids are not distinct numbers from 0 on, or ``</s>`` or ``<unk>`` has no id.
-    """
+    """Returns the id of each piece."""
     ids: dict[str, int] = {}
     for piece, number in content.items():
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < MOST_PIECES:
@@ -54,11 +50,6 @@ class NumberedModel:
 
     Text that is unknown to the model gets the id of the piece with this text, as in MarianTokenizer, or else the id of
     ``<unk>``. A piece of the model without an id gets the id of ``<unk>``.
-
-    Attributes:
-        pieces: the pieces in order of ids; empty for ids without a piece.
-        model_type: kind of the model.
-        library_reason: reason why the library runs the model; None if the native core does.
     """
 
     def __init__(self, model: NativeModel, ids: Mapping[str, int]) -> None:
@@ -68,8 +59,9 @@ class NumberedModel:
         pieces = [""] * (max(ids.values()) + 1)
         for piece, number in ids.items():
             pieces[number] = piece
-        self.pieces = tuple(pieces)
-        self.model_type = model.model_type
+        self.pieces = tuple(pieces)  # the pieces in order of ids; empty for ids without a piece
+        self.model_type = model.model_type  # kind of the model
+        # reason why the library runs the model; None if the native core does
         self.library_reason = model.library_reason
         unknown = model.special_ids()["unk"]
         assert unknown is not None  # every model has the piece
@@ -86,20 +78,11 @@ class NumberedModel:
         return {role: self._numbers.get(piece) for role, piece in _ROLES.items()}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns the ids of each line.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-        """
+        """Returns the ids of each line."""
         return self._numbered(column, self._model.encode(column, threads))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
-        """Returns sampled ids of each line; the samples depend on the seed and the line's number.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-            EncodeError: the library runs the model, or a line is too long for this ``nbest``.
-        """
+        """Returns sampled ids of each line; the samples depend on the seed and the line's number."""
         return self._numbered(column, self._model.sample(column, threads, sampling, first_line))
 
     def _numbered(self, column: TextColumn, rows: Ragged) -> Ragged:
@@ -131,11 +114,7 @@ class NumberedModel:
             at = stop
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
-        """Returns the text of each row of ids, without special pieces.
-
-        Raises:
-            EncodeError: an id is not in the vocabulary.
-        """
+        """Returns the text of each row of ids, without special pieces."""
         if len(rows.values) and not 0 <= rows.values.min() <= rows.values.max() < len(self.pieces):
             raise EncodeError(f"an id is not in the vocabulary, which has {len(self.pieces)} pieces")
         ids = self._ids_in_file[rows.values]
@@ -148,15 +127,6 @@ class NumberedModel:
         return "".join(self.pieces[number] for number in row if number not in special).replace(SPACE, " ").strip(" ")
 
     def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
-        """Returns the spans of pieces.
-
-        Args:
-            column: the lines.
-            rows: their ids, as :meth:`encode` returns them.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-            EncodeError: an id is not in the vocabulary.
-        """
+        """Returns the spans of pieces."""
         ids = self._ids_in_file[rows.values]
         return self._model.spans(column, Ragged(np.where(ids < 0, self._unknown, ids).astype(np.int32), rows.offsets))

@@ -14,21 +14,13 @@ _TRUE, _FALSE = ("true", "t", "1", "yes", "y"), ("false", "f", "0", "no", "n")
 
 
 class Option(NamedTuple):
-    """An option of the library (0.2.3).
+    """An option of the library (0.2.3)."""
 
-    Attributes:
-        field: number of its field in the model's file; None if the library ignores it.
-        kind: type of its values.
-        default: the library's default, for options that native training reads.
-        least: smallest valid number.
-        most: largest valid number.
-    """
-
-    field: int | None
-    kind: type
-    default: Any = None
-    least: float = 0
-    most: float = _INT_MAX
+    field: int | None  # number of its field in the model's file; None if the library ignores it
+    kind: type  # type of its values
+    default: Any = None  # the library's default, for options that native training reads
+    least: float = 0  # smallest valid number
+    most: float = _INT_MAX  # largest valid number
 
 
 TRAINER_OPTIONS: Mapping[str, Option] = {
@@ -134,17 +126,8 @@ def training_arguments(
     """Returns the arguments of the library's trainer, checked as far as they do not depend on the text.
 
     Args:
-        size: number of pieces.
-        model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
-        character_coverage: share of the text's characters that get pieces.
         byte_fallback: True to encode characters without a piece as bytes.
-        reserved: texts that always become one piece.
-        normalization: name of the rules of normalization.
         special_ids: ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks.
-        options: other options of the library by name.
-
-    Raises:
-        TrainingError: the library has no such option, or does not accept a value.
     """
     if size < 1:
         raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
@@ -227,15 +210,7 @@ def _number(value: Any, kind: type) -> float | None:
 
 
 def _check_pieces(arguments: Mapping[str, Any], ids: Mapping[str, int]) -> None:
-    """Checks that pieces and ids are distinct, and that the vocabulary has room for all pieces that it must have.
-
-    Args:
-        arguments: the arguments of the trainer.
-        ids: ids of the special pieces of the model.
-
-    Raises:
-        TrainingError: a piece or an id is given twice, the size is too small, or there is no unknown piece.
-    """
+    """Checks that pieces and ids are distinct, and that the vocabulary has room for all pieces that it must have."""
     special = {role: str(arguments.get(f"{role}_piece", _OPTIONS[f"{role}_piece"].default)) for role in ids}
     reserved, control = (_typed(arguments.get(name, ()), tuple) for name in ("user_defined_symbols", "control_symbols"))
     for role in sorted(special, key=lambda role: f"{role}_piece" not in arguments):  # the user's names first

@@ -51,14 +51,8 @@ def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any],
     """Trains a model in a child process and returns the bytes of its file.
 
     Args:
-        columns: lines to train from; a thread reads them.
-        settings: arguments of ``SentencePieceTrainer.train``.
         log: called with each line of the library's log. Errors of ``columns`` and ``log`` end the child, and reach the
             caller.
-
-    Raises:
-        LibraryError: the library refused to train.
-        TrainingError: the child could not be started, or ended too early.
     """
     # -P: without it, the modules beside the program would hide installed modules with the same names.
     command = [sys.executable, "-P", str(_WORKER)]
@@ -100,12 +94,7 @@ def _feed(child: subprocess.Popen[bytes], columns: Iterator[TextColumn], setting
 
 
 def _model(reply: BinaryIO, status: int, log: str) -> bytes:
-    """Returns the model in a reply.
-
-    Raises:
-        LibraryError: the library refused to train.
-        TrainingError: the child ended without a complete reply.
-    """
+    """Returns the model in a reply."""
     if status == 0 and os.fstat(reply.fileno()).st_size:
         error, model = pickle.load(reply)  # noqa: S301  (written by our own program)
         if error is not None:

@@ -57,15 +57,8 @@ def train_model(
     """Trains a model and returns the bytes of its file.
 
     Args:
-        lines: text, which the training normalises and splits.
-        arguments: arguments of the library's trainer, as :func:`training_arguments` returns them.
         progress: called with the steps of the training.
         memory: bytes of memory that training may use; None means no limit.
-
-    Raises:
-        InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
-        MissingPackageError: the library is needed, and not installed.
-        TrainingError: the lines do not give that many pieces, or training needs more memory.
     """
     check_trainer(arguments)
     source = _LineSource(lines, progress)
@@ -85,14 +78,7 @@ def train_model(
 
 
 def check_trainer(arguments: Mapping[str, Any]) -> None:
-    """Checks that the library is installed if training needs it.
-
-    Args:
-        arguments: arguments of the library's trainer.
-
-    Raises:
-        MissingPackageError: the library is needed, and not installed.
-    """
+    """Checks that the library is installed if training needs it."""
     if (reason := library_reason(arguments)) is not None:
         check_extra("sentencepiece", "sentencepiece", f"training {reason}")
 
@@ -111,11 +97,7 @@ def _explanation(message: str, source: _LineSource, arguments: Mapping[str, Any]
 
 
 def _check_library_room(arguments: Mapping[str, Any], memory: int | None, lines: int, size: int) -> None:
-    """Checks the memory of a training by the library from ``lines`` lines of ``size`` bytes in total.
-
-    Raises:
-        TrainingError: training needs more memory.
-    """
+    """Checks the memory of a training by the library from ``lines`` lines of ``size`` bytes in total."""
     model_type, kept_lines = arguments["model_type"], min(lines, int(arguments.get("input_sentence_size", 0)) or lines)
     kept = size * kept_lines // max(lines, 1)
     needed = kept * _BYTES_PER_BYTE.get(model_type, 0) + kept_lines * _BYTES_PER_LINE.get(model_type, 0)
@@ -123,20 +105,14 @@ def _check_library_room(arguments: Mapping[str, Any], memory: int | None, lines:
 
 
 class _LineSource:
-    """Yields lines in columns, and counts them.
-
-    Attributes:
-        lines: number of lines so far.
-        bytes: number of their bytes.
-        ended: True after the last line.
-    """
+    """Yields lines in columns, and counts them."""
 
     def __init__(self, lines: Lines, progress: ProgressCallback | None) -> None:
         self._lines = lines
         self._progress = progress
-        self.lines = 0
-        self.bytes = 0
-        self.ended = False
+        self.lines = 0  # number of lines so far
+        self.bytes = 0  # number of their bytes
+        self.ended = False  # True after the last line
 
     def columns(self, check: Callable[[int, int], None] | None = None) -> Iterator[TextColumn]:
         """Yields the lines.
@@ -144,10 +120,6 @@ class _LineSource:
         Args:
             check: checks the memory of the library for a number of lines and their bytes; None for the native core,
                 which checks lines and memory itself.
-
-        Raises:
-            InvalidTextError: a line is null or contains a lone surrogate; with ``check``, also if it is not UTF-8.
-            TrainingError: training from these lines needs more memory.
         """
         for column in text_columns(self._lines):
             if check is not None:

@@ -12,8 +12,7 @@ from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.tokenizer import read_vocabulary
 from nmt_prep.subwords.tokenizer_json import text_of
 
-WORD_END = "</w>"
-"""Ends the last symbol of a word; in version 0.1, a symbol of its own at first."""
+WORD_END = "</w>"  # Ends the last symbol of a word; in version 0.1, a symbol of its own at first
 
 _log = logging.getLogger(__name__)
 _VERSION = re.compile(r"#version:\s*(\d+(?:\.\d+)*)\s*(\S.*)?")
@@ -33,15 +32,10 @@ _OTHERS = (
 
 @dataclass(frozen=True)
 class Codes:
-    """Merges in order of rank.
+    """Merges in order of rank."""
 
-    Attributes:
-        merges: the two symbols of each merge.
-        word_end_apart: True for version 0.1, where the end of a word is a symbol of its own at first.
-    """
-
-    merges: tuple[tuple[str, str], ...]
-    word_end_apart: bool = False
+    merges: tuple[tuple[str, str], ...]  # the two symbols of each merge
+    word_end_apart: bool = False  # True for version 0.1, where the end of a word is a symbol of its own at first
 
     def text(self) -> str:
         """Returns the content of a file of codes."""
@@ -74,11 +68,7 @@ def _starts_codes(line: str) -> bool:
 
 
 def read_codes(path: Path) -> Codes:
-    """Reads codes of subword-nmt or fastBPE.
-
-    Raises:
-        VocabularyError: the file cannot be read, or has no such codes.
-    """
+    """Reads codes of subword-nmt or fastBPE."""
     data = read_vocabulary(path)
     if data.startswith(b"#version:") and data.partition(b"\n")[0].rstrip().endswith(b" byte"):
         raise VocabularyError(f"{path} has codes of bytes, which are not supported; learn codes without --bytes")
@@ -86,11 +76,7 @@ def read_codes(path: Path) -> Codes:
 
 
 def parse_codes(text: str, where: str) -> Codes:
-    r"""Parses codes. Lines end at ``\n`` only; messages name the file ``where``.
-
-    Raises:
-        VocabularyError: the text is of another kind, or a line does not have two symbols.
-    """
+    r"""Parses codes. Lines end at ``\n`` only; messages name the file ``where``."""
     lines = [line.strip(" \r") for line in text.split("\n")]
     while lines and not lines[-1]:
         lines.pop()
@@ -141,11 +127,7 @@ def _check_merges(merges: Sequence[tuple[str, str]], where: str) -> None:
 
 
 def read_counts(path: Path) -> list[tuple[str, int | None]]:
-    """Reads a vocabulary: a token on each line, with its count after a space or a tab, or without counts.
-
-    Raises:
-        VocabularyError: the file cannot be read, or a line has another form or a token of another line.
-    """
+    """Reads a vocabulary: a token on each line, with its count after a space or a tab, or without counts."""
     lines = text_of(path, read_vocabulary(path)).split("\n")
     if lines and not lines[-1]:
         lines.pop()

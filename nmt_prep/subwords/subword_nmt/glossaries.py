@@ -13,19 +13,14 @@ from nmt_prep.errors import VocabularyError
 
 _MOST_KEPT = 1 << 17  # words whose parts are kept for later lines
 
-Parts = list[tuple[str, bool]]
-"""The parts of a word, and whether each one is left whole."""
+Parts = list[tuple[str, bool]]  # The parts of a word, and whether each one is left whole
 
 
 class Glossaries:
     """Cuts words at the matches of regular expressions, in the order of the expressions."""
 
     def __init__(self, expressions: Sequence[str]) -> None:
-        """Compiles the expressions, in the syntax of Python's ``re``.
-
-        Raises:
-            VocabularyError: an expression is not valid.
-        """
+        """Compiles the expressions, in the syntax of Python's ``re``."""
         self._kept: dict[str, Parts | None] = {}
         try:
             self._each = [(re.compile(f"^{text}$"), re.compile(text), re.compile(f"({text})")) for text in expressions]

@@ -30,8 +30,7 @@ from nmt_prep.subwords.subword_nmt.training import SPECIALS, WordCounts, learn_c
 from nmt_prep.subwords.tokenizer import PieceSpans, ProgressCallback, Tokenizer, read_vocabulary, spans_by_size
 from nmt_prep.subwords.tokenizer_json import list_at, parse_json
 
-MARK = b'{"subword_nmt": 1'
-"""Start of a file with all parts of a tokenizer."""
+MARK = b'{"subword_nmt": 1'  # Start of a file with all parts of a tokenizer
 
 _USUAL = {
     "pad": ("<pad>", "<blank>", "[PAD]"),
@@ -60,15 +59,7 @@ class SubwordNMTTokenizer(Tokenizer):
 
         Args:
             codes: the merges; None if words are pieces already.
-            pieces: the pieces in order of ids, with ``<unk>`` among them; pieces have the separator at their end if
-                they do not end a word; or a function that returns them when they are first needed.
             known: merges that made other pieces are undone, as with a vocabulary of subword-nmt; None to undo none.
-            reserved: pieces that text never gets, as it never gets the usual special pieces.
-            separator: marks the pieces that do not end a word.
-            glossaries: regular expressions of text that stays whole.
-
-        Raises:
-            VocabularyError: there is no piece for unknown text, a piece occurs twice, or an expression is not valid.
         """
         if not separator or set(separator) & set(" \r\n"):
             raise VocabularyError(f"the separator is {separator!r}; give characters that are not white space")
@@ -136,21 +127,11 @@ class SubwordNMTTokenizer(Tokenizer):
         most frequent first, of equally frequent ones the lowest by code points. Other symbols of the codes follow.
 
         Args:
-            lines: text, whose words are separated by spaces; or its counted words.
             merges: number of merges; None is 10,000.
-            total_symbols: number of merges and of the symbols that characters begin as, instead of ``merges``.
-            min_frequency: least number of occurrences of a pair to merge.
             threshold: merges that made pieces that occur less often are undone; None to undo none.
-            reserved: more pieces, which text never gets.
-            separator: marks the pieces that do not end a word.
-            glossaries: regular expressions of text that stays whole when it is encoded; they do not change the codes.
             progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
             threads: native threads to use; None is one per available core.
             memory: bytes of memory that training may use; None means no limit.
-
-        Raises:
-            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
-            TrainingError: there is no pair to merge, an option is invalid, or training needs more memory.
         """
         count = threads or available_cores()
         words = lines if isinstance(lines, WordCounts) else WordCounts.of(lines, count)
@@ -190,16 +171,8 @@ class SubwordNMTTokenizer(Tokenizer):
         Without a vocabulary, the ids are those of ``<pad> </s> <unk> <s>``, and of all symbols of the codes.
 
         Args:
-            path: the file.
-            vocabulary: file of a token and its count on each line, which has the ids; merges that made other pieces
-                are undone.
             threshold: least count of a token that is not undone; None for any.
-            separator: marks the pieces that do not end a word.
-            glossaries: regular expressions of text that stays whole.
             merges: number of merges to use; None for all.
-
-        Raises:
-            VocabularyError: a file cannot be read, or is of another kind.
         """
         path = Path(path)
         if _is_whole(path):
@@ -229,20 +202,11 @@ class SubwordNMTTokenizer(Tokenizer):
 
     @classmethod
     def of_words(cls, path: str | Path, separator: str = "@@") -> Self:
-        """Reads a list of the words of text that is segmented already: a word on each line, perhaps with its count.
-
-        Raises:
-            VocabularyError: the file cannot be read, or a line has another form.
-        """
+        """Reads a list of the words of text that is segmented already: a word on each line, perhaps with its count."""
         return cls(None, with_specials([token for token, _ in read_counts(Path(path))]), separator=separator)
 
     def save(self, path: str | Path) -> None:
-        """Writes the codes; or with the suffix ``.json``, also the ids, the vocabulary and the options.
-
-        Raises:
-            VocabularyError: there are no codes, and the suffix is another one.
-            OutputError: the file cannot be written.
-        """
+        """Writes the codes; or with the suffix ``.json``, also the ids, the vocabulary and the options."""
         path = Path(path)
         if path.suffix == ".json":
             text = self._json()
@@ -292,11 +256,7 @@ class SubwordNMTTokenizer(Tokenizer):
         return ".subword_nmt.json"
 
     def encode(self, text: str) -> list[int]:
-        """Returns the ids of one text, without bos or eos.
-
-        Raises:
-            InvalidTextError: the text contains a lone surrogate.
-        """
+        """Returns the ids of one text, without bos or eos."""
         return self.encode_batch([text], 1).to_lists()[0]
 
     def encode_batch(
@@ -311,15 +271,7 @@ class SubwordNMTTokenizer(Tokenizer):
         """Returns the ids of many lines, without bos or eos, in order; the same for any number of threads.
 
         Args:
-            lines: strings, or an Arrow string array (read in place).
             threads: native threads to use; None is one per available core.
-            dropout: probability of skipping a possible merge, drawn again at every step (BPE-dropout).
-            seed: seed of the dropout; required with ``dropout``. The ids of a line depend on the seed and its text.
-            first_line: not used; SentencePiece models draw by the number of a line.
-
-        Raises:
-            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
-            ValueError: the dropout is not between 0 and 1, or has no seed.
         """
         del first_line
         if not 0 <= dropout <= 1:
@@ -337,11 +289,7 @@ class SubwordNMTTokenizer(Tokenizer):
         )
 
     def segment(self, lines: Lines, threads: int | None = None) -> pa.ChunkedArray:
-        """Returns lines as pieces, separated by spaces; pieces without an id too.
-
-        Raises:
-            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
-        """
+        """Returns lines as pieces, separated by spaces; pieces without an id too."""
         count = threads or available_cores()
         parts = (
             column if self.codes is None else TextColumn(*self._model.segment(*self._cut(column, count), count, 0.0, 0))
@@ -355,19 +303,11 @@ class SubwordNMTTokenizer(Tokenizer):
         return column.data, column.offsets, [] if self._cutter is None else self._cutter.cut(column, threads)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Returns the text of one sequence of ids.
-
-        Raises:
-            EncodeError: an id is not in the vocabulary.
-        """
+        """Returns the text of one sequence of ids."""
         return self.decode_batch(Ragged.from_lists([list(ids)]))[0]
 
     def decode_batch(self, rows: Ragged) -> list[str]:
-        """Returns the texts of many sequences of ids, in order.
-
-        Raises:
-            EncodeError: an id is not in the vocabulary.
-        """
+        """Returns the texts of many sequences of ids, in order."""
         values, offsets = rows.contiguous()
         if len(values) and not 0 <= int(values.min()) <= int(values.max()) < len(self._pieces):
             raise EncodeError(

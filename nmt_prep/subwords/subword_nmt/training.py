@@ -19,8 +19,7 @@ from nmt_prep.subwords.dialect import TextCounts
 from nmt_prep.subwords.subword_nmt.codes import Codes
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
-SPECIALS = ("<pad>", "</s>", "<unk>", "<s>")
-"""The first pieces of a vocabulary without special pieces of its own."""
+SPECIALS = ("<pad>", "</s>", "<unk>", "<s>")  # The first pieces of a vocabulary without special pieces of its own
 
 _log = logging.getLogger(__name__)
 _BYTES_PER_PLACE = 48  # per character of a distinct word and per end of one
@@ -44,11 +43,7 @@ class WordCounts(TextCounts[SubwordNMTWordCounter]):
         return counts
 
     def add(self, lines: Lines, threads: int | None = None) -> None:
-        """Counts the words of lines.
-
-        Raises:
-            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8; discard the counts then.
-        """
+        """Counts the words of lines."""
         for column in text_columns(lines):
             self.native.add(column.data, column.offsets, threads or available_cores())
 
@@ -66,11 +61,7 @@ def learn_codes(
     progress: ProgressCallback | None,
     threads: int,
 ) -> Codes:
-    """Learns merges; arguments are those of :meth:`SubwordNMTTokenizer.train`.
-
-    Raises:
-        TrainingError: there is no pair to merge, or an option is invalid.
-    """
+    """Learns merges; arguments are those of :meth:`SubwordNMTTokenizer.train`."""
     if merges is not None and total_symbols is not None:
         raise TrainingError("merges and total_symbols exclude each other; give one of them")
     wanted = total_symbols or (DEFAULT_MERGES if merges is None else merges)

@@ -42,11 +42,7 @@ class TokenCounts(TextCounts[T2TTokenCounter]):
         """Counts the tokens of lines.
 
         Args:
-            lines: strings, Arrow string arrays (read in place), or a text column.
             threads: native threads to use; None is one per available core.
-
-        Raises:
-            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8; discard the counts then.
         """
         for column in [lines] if isinstance(lines, TextColumn) else text_columns(lines):
             self.native.add(column.data, column.offsets, threads or available_cores())
@@ -69,17 +65,6 @@ def build_pieces(
 
     Bisection between 1 and 1000 finds the minimum count of a piece; it stops early within 1% of the size. A minimum
     count is skipped if an upper bound of its number of pieces is far too small already.
-
-    Args:
-        counts: the counted tokens.
-        size: as in :meth:`T2TTokenizer.train`.
-        max_subtoken_length: as in :meth:`T2TTokenizer.train`.
-        reserved: as in :meth:`T2TTokenizer.train`.
-        progress: as in :meth:`T2TTokenizer.train`.
-        threads: native threads to use.
-
-    Raises:
-        TrainingError: there are no tokens, or an option is invalid.
     """
     if size < 1:
         raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
@@ -162,11 +147,7 @@ class _Search:
 
 
 def checked_text(token: str, what: str) -> str:
-    """Returns the token.
-
-    Raises:
-        InvalidTextError: the token contains a lone surrogate; the message calls the token ``what``.
-    """
+    """Returns the token."""
     try:
         token.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -175,11 +156,7 @@ def checked_text(token: str, what: str) -> str:
 
 
 def checked_pieces(pieces: Iterable[str]) -> tuple[str, ...]:
-    """Returns the pieces as a tuple.
-
-    Raises:
-        InvalidTextError: a piece contains a lone surrogate.
-    """
+    """Returns the pieces as a tuple."""
     pieces = tuple(pieces)
     try:
         "".join(pieces).encode("utf-8")

@@ -24,11 +24,7 @@ BUILT_IN = tuple(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def make_step(spec: object, context: StepContext) -> Step[Any]:
-    """Makes a step from its name, or from a mapping from its name to its options.
-
-    Raises:
-        ValueError: the step or an option is unknown or wrong; each line of the message begins with the step's name.
-    """
+    """Makes a step from its name, or from a mapping from its name to its options."""
     if isinstance(spec, str):
         name, given = spec, None
     elif isinstance(spec, Mapping) and len(spec) == 1:

@@ -24,11 +24,8 @@ from nmt_prep.text.text_file import file_lines
 _SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _ONLY_NUMBERS = re.compile(f"(.*?)[{_SPACE}]+#NUMERIC_ONLY#")
 
-_SECONDS = 10.0
-"""Time limit of the search for patterns in a line, for each core: some patterns never end on some lines."""
-
-_LONGEST = 1 << 26
-"""Limit of the characters that a line with protected text may have."""
+_SECONDS = 10.0  # Time limit of the search for patterns in a line, for each core: some patterns never end on some lines
+_LONGEST = 1 << 26  # Limit of the characters that a line with protected text may have
 
 
 class MosesOptions(Section):

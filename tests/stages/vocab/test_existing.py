@@ -193,7 +193,10 @@ def test_frames_that_do_not_fit_the_config(tmp_path: Path, frame: str, problem: 
             {"from": "a", "kind": "bpe"},
             "vocab: there is no dialect 'bpe'; nmt_prep knows subword_nmt, byte_bpe, sentencepiece, t2t",
         ),
-        ({"from": "a", "pad": "x"}, "vocab.pad: unknown key (allowed here: frame, from, id_layout, ids, kind, threshold)"),
+        (
+            {"from": "a", "pad": "x"},
+            "vocab.pad: unknown key (allowed here: frame, from, id_layout, ids, kind, threshold)",
+        ),
     ],
 )
 def test_keys_that_do_not_go_with_from(tmp_path: Path, vocab: dict[str, Any], problem: str) -> None:

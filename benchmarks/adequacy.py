@@ -25,17 +25,17 @@ import numpy.typing as npt
 
 from benchmarks.catalogues import catalogue_pairs
 from benchmarks.clean_quality import pairs_of
-from nmt_prep.align.counts import merge
-from nmt_prep.align.model import Model
-from nmt_prep.align.settings import Settings
-from nmt_prep.align.training import count, updated
-from nmt_prep.cleaning.adequacy import learning
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.runtime import available_cores
+from nmt_prep.cleaning.adequacy import classifier_training as learning
 from nmt_prep.cleaning.adequacy.classifier import SCORE, Classifier, Floats, features, halves_of, length_classes
-from nmt_prep.cleaning.adequacy.pairs import MarkedPairs, Words
+from nmt_prep.cleaning.adequacy.defects import MarkedPairs, Words
+from nmt_prep.cleaning.align.counts import merge
+from nmt_prep.cleaning.align.learning import count, updated
+from nmt_prep.cleaning.align.model import Model
+from nmt_prep.cleaning.align.settings import Settings
 from nmt_prep.cleaning.corpus_rules.adequacy import incomplete_threshold
 from nmt_prep.cleaning.repaired import EDGES, bins_of
-from nmt_prep.columns import TextColumn
-from nmt_prep.runtime import available_cores
 
 LOST = 0.01
 

@@ -29,8 +29,8 @@ import numpy as np
 from benchmarks.figures import Figure, Spent, record
 
 if TYPE_CHECKING:
-    from nmt_prep.align.model import Model
-    from nmt_prep.columns import TextColumn
+    from nmt_prep.base.columns import TextColumn
+    from nmt_prep.cleaning.align.model import Model
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -63,8 +63,8 @@ def news() -> list[Pair]:
 
 def tokenized(pairs: list[Pair]) -> list[Pair]:
     """Returns lower-cased pairs with spaces between words."""
-    from nmt_prep.align.vocabulary import words_of  # noqa: PLC0415
-    from nmt_prep.columns import TextColumn  # noqa: PLC0415
+    from nmt_prep.base.columns import TextColumn  # noqa: PLC0415
+    from nmt_prep.cleaning.align.word_vocabulary import words_of  # noqa: PLC0415
 
     sides = []
     for lines in zip(*pairs, strict=True):
@@ -134,7 +134,7 @@ def peers(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def scoring() -> None:
-    from nmt_prep.columns import TextColumn  # noqa: PLC0415
+    from nmt_prep.base.columns import TextColumn  # noqa: PLC0415
 
     for name, pairs in (("Multi30k", multi30k()), ("news", news())):
         source, target = (TextColumn.from_strings(lines) for lines in zip(*pairs, strict=True))
@@ -157,9 +157,9 @@ def scoring() -> None:
 
 
 def trained(source: TextColumn, target: TextColumn, **settings: Any) -> Model:
-    from nmt_prep.align.model import Model  # noqa: PLC0415
-    from nmt_prep.align.settings import Settings  # noqa: PLC0415
-    from nmt_prep.align.training import count, updated  # noqa: PLC0415
+    from nmt_prep.cleaning.align.learning import count, updated  # noqa: PLC0415
+    from nmt_prep.cleaning.align.model import Model  # noqa: PLC0415
+    from nmt_prep.cleaning.align.settings import Settings  # noqa: PLC0415
 
     model = Model.start(Settings(**settings))
     while not model.finished:
@@ -168,7 +168,7 @@ def trained(source: TextColumn, target: TextColumn, **settings: Any) -> Model:
 
 
 def quality() -> None:
-    from nmt_prep.columns import TextColumn  # noqa: PLC0415
+    from nmt_prep.base.columns import TextColumn  # noqa: PLC0415
 
     pairs = multi30k()
     for name, some, share, copies in (

@@ -22,7 +22,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.clean import texts
-from nmt_prep.cleaning.decontamination.segments import SegmentIndex
+from nmt_prep.cleaning.evaluation_segments import SegmentIndex
 
 BATCH = 16_384
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "multi30k-ende"

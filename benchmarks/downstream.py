@@ -25,9 +25,9 @@ import sacrebleu
 import tensorflow as tf
 
 import nmt_prep
-from nmt_prep.checks import check_config
-from nmt_prep.records import load_dataset_info
+from nmt_prep.runs.checks import check_config
 from nmt_prep.subwords import load_tokenizer
+from nmt_prep.training.records import load_dataset_info
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "corpora"
 MULTI30K = SHARED / "multi30k-ende"

@@ -32,9 +32,9 @@ import tensorflow as tf
 
 from benchmarks.figures import Epoch, Figure, Spent, best, record, stopwatch
 from benchmarks.input_runs import read_text, vocabulary, with_documents, write_run, write_text_run
-from nmt_prep.batches import IdBatch, read_records
-from nmt_prep.input import BatchedInput, get_iterator, make_dataset
-from nmt_prep.records.plan import Layout
+from nmt_prep.training.batches import IdBatch, read_records
+from nmt_prep.training.records.shuffle_plan import Layout
+from nmt_prep.training.tensorflow import BatchedInput, get_iterator, make_dataset
 from tests.reference.nmt_iterator import reference_iterator
 from tests.reference.t2t_batching import reference_t2t_batches
 

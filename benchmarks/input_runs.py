@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 import nmt_prep
-from nmt_prep.checks import check_config
-from nmt_prep.columns import Ragged
-from nmt_prep.records.columns import column_file
-from nmt_prep.records.dataset_json import (
+from nmt_prep.base.columns import Ragged
+from nmt_prep.runs.checks import check_config
+from nmt_prep.subwords.frame import Frame
+from nmt_prep.training.records.dataset_json import (
     CorpusInfo,
     DatasetInfo,
     DocumentsInfo,
@@ -27,10 +27,10 @@ from nmt_prep.records.dataset_json import (
     load_dataset_info,
     write_dataset_info,
 )
-from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan, shard_name
-from nmt_prep.records.shard_writer import write_shards
-from nmt_prep.records.writer import SpillWriter
-from nmt_prep.subwords.frame import Frame
+from nmt_prep.training.records.record_columns import column_file
+from nmt_prep.training.records.shard_writer import write_shards
+from nmt_prep.training.records.shuffle_plan import GlobalShuffle, Layout, ShardPlan, shard_name
+from nmt_prep.training.records.writer import SpillWriter
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SPECIAL = ["<pad>", "</s>", "<unk>", "<s>"]

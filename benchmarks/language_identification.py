@@ -23,10 +23,10 @@ import pyarrow as pa
 
 from benchmarks.bpe_texts import REPOSITORY, texts
 from benchmarks.figures import Figure, Spent, record, with_version
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.cleaning.languages import LanguageIdentifier, load_identifier, model_file
 from nmt_prep.cleaning.rule import Context, Pairs
 from nmt_prep.cleaning.rules import make_rules
-from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
 
 CORPORA = REPOSITORY.parent / "shared" / "corpora"

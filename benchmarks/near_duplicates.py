@@ -93,7 +93,7 @@ def distinct(pairs: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
     """Returns the pairs that differ in more than case, punctuation and digits."""
     from _nmt_prep_core import line_keys  # noqa: PLC0415  (loads the native core)
 
-    from nmt_prep.columns import TextColumn  # noqa: PLC0415
+    from nmt_prep.base.columns import TextColumn  # noqa: PLC0415
 
     held = list(pairs)
     columns = [TextColumn.from_strings(list(side)) for side in zip(*held, strict=True)]
@@ -144,8 +144,8 @@ def exact_join(sets: Sequence[tuple[frozenset[str], ...]], similarity: float) ->
 def our_candidates(pairs: Pairs, similarity: float) -> Found:
     from _nmt_prep_core import band_hashes  # noqa: PLC0415
 
+    from nmt_prep.base.columns import TextColumn  # noqa: PLC0415
     from nmt_prep.cleaning.dedup import near  # noqa: PLC0415
-    from nmt_prep.columns import TextColumn  # noqa: PLC0415
 
     bands = near.Bands.of(similarity)
     source, target = (TextColumn.from_strings(list(side)) for side in zip(*pairs, strict=True))

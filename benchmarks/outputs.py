@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.generated import settings, write_generated
-from nmt_prep import runner
-from nmt_prep.checks import check_config
 from nmt_prep.config import Config
-from nmt_prep.outputs import kind_of
+from nmt_prep.runs import runner
+from nmt_prep.runs.checks import check_config
+from nmt_prep.training.outputs import kind_of
 
 OUTPUTS: dict[str, dict[str, Any]] = {
     "marian": {"kind": "marian"},

@@ -148,7 +148,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only say whether the page is current")
     arguments = parser.parse_args()
     sys.path.insert(0, str(REPOSITORY))
-    from nmt_prep.checks import json_schema  # noqa: PLC0415  (the script runs from a checkout without installation)
+    from nmt_prep.runs.checks import json_schema  # noqa: PLC0415  (the script runs from a checkout without installation)
 
     page = Reference(json_schema()).page()
     if arguments.check:

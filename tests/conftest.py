@@ -133,7 +133,7 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns a directory with a finished run of the small corpus, ``run``, to be copied."""
-    from nmt_prep.runner import run  # not above, since the process that hands out the tests does not need it
+    from nmt_prep.runs.runner import run  # not above, since the process that hands out the tests does not need it
     from tests.corpus import corpus_config, write_corpus
 
     place = tmp_path_factory.mktemp("finished")

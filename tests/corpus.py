@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 import nmt_prep
-from nmt_prep.checks import check_config
 from nmt_prep.config import Config
+from nmt_prep.runs.checks import check_config
 
 WORDS = [
     "time",

@@ -21,11 +21,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nmt_prep import digests
+from nmt_prep.base import digests
+from nmt_prep.base.errors import NmtPrepError
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts, slices
-from nmt_prep.errors import NmtPrepError
-from nmt_prep.runner import run
+from nmt_prep.runs.runner import run
 from tests.corpus import corpus_config, tree, write_corpus, write_plain_corpus
 
 VARIANTS: dict[str, dict[str, Any]] = {

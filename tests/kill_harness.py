@@ -19,10 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nmt_prep import digests
-from nmt_prep.cleaning.adequacy import learning as classifiers
+from nmt_prep.base import digests
+from nmt_prep.cleaning.adequacy import classifier_training as classifiers
 from nmt_prep.corpora import parts, slices
-from nmt_prep.runner import run
+from nmt_prep.runs.runner import run
 from nmt_prep.stages.clean import learned as learned_rules
 from tests.corpus import corpus_config, tree, write_corpus, write_plain_corpus
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep import artefacts
-from nmt_prep.artefacts import (
+from nmt_prep.base import artefacts
+from nmt_prep.base.artefacts import (
     FlushingWriter,
     atomic_write,
     atomic_writes,
@@ -18,7 +18,7 @@ from nmt_prep.artefacts import (
     write_json_once,
     writing,
 )
-from nmt_prep.errors import OutputError
+from nmt_prep.base.errors import OutputError
 
 
 def test_published_appears_complete_and_leaves_nothing_beside(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from nmt_prep.artefacts import parse_json_as
-from nmt_prep.sources.downloads import Stored
+from nmt_prep.base.artefacts import parse_json_as
+from nmt_prep.corpora.sources.downloads import Stored
 
 
 def test_fields_of_a_dataclass_are_checked() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.columns import Ragged, TextColumn, parquet_writer, text_columns
-from nmt_prep.errors import InvalidTextError
+from nmt_prep.base.columns import Ragged, TextColumn, parquet_writer, text_columns
+from nmt_prep.base.errors import InvalidTextError
 
 
 @given(st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=5), max_size=8))

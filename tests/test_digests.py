@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep import digests
-from nmt_prep.digests import DigestCache, StepRange, cache_directory, digest_of, sha256_of
+from nmt_prep.base import digests
+from nmt_prep.base.digests import DigestCache, StepRange, cache_directory, digest_of, sha256_of
 from tests.reference.line_ends import hash_block
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep import digests
-from nmt_prep.digests import CheckedFile, DigestCache, StepRange
+from nmt_prep.base import digests
+from nmt_prep.base.digests import CheckedFile, DigestCache, StepRange
 
 
 @pytest.fixture

@@ -15,19 +15,19 @@ import pytest
 import yaml
 
 from nmt_prep import stages
-from nmt_prep.checks import check_config
+from nmt_prep.base.progress import Progress
 from nmt_prep.cli.app import COMMANDS
 from nmt_prep.config import DownloadSettings, PublishSettings
 from nmt_prep.config.vocab import DialectName
 from nmt_prep.corpora import registry as readers
-from nmt_prep.engines import LocalEngine
-from nmt_prep.modifiers import registry as modifiers
-from nmt_prep.outputs import KINDS
+from nmt_prep.pipeline.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.pipeline import Pipeline
-from nmt_prep.progress import Progress
-from nmt_prep.stages.publish import published
+from nmt_prep.runs.checks import check_config
+from nmt_prep.stages.publish.publish_stage import published
 from nmt_prep.subwords import DIALECTS
+from nmt_prep.training.modifiers import registry as modifiers
+from nmt_prep.training.outputs import KINDS
 from tests.cli.program import nmt_prep
 from tests.corpus import corpus_config, write_config, write_corpus
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.file_kinds import file_kind, mismatch
+from nmt_prep.base.file_kinds import file_kind, mismatch
 
 HTML = b"\n<!DOCTYPE html><html><title>404 Not Found</title>"
 TMX = b'<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4">\n'

@@ -14,8 +14,8 @@ import pytest
 
 import nmt_prep
 from nmt_prep.corpora import parts
-from nmt_prep.records.reader import read_shard
-from nmt_prep.stages import encode_tasks
+from nmt_prep.stages.encode import encode_tasks
+from nmt_prep.training.records.shard_reader import read_shard
 from tests.corpus import corpus_config, pair, tree, write_corpus
 
 STAGES = ["download", "extract", "compile", "sample", "vocab", "encode", "report"]

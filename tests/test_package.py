@@ -21,7 +21,7 @@ def python(program: str) -> str:
 def test_importing_does_not_load_tensorflow() -> None:
     program = (
         "import sys, nmt_prep.cli.app; print(sorted({'tensorflow', 'pyarrow', 'sentencepiece'} & set(sys.modules)));"
-        "import nmt_prep.records, nmt_prep.runner, nmt_prep.subwords; print('tensorflow' in sys.modules)"
+        "import nmt_prep.training.records, nmt_prep.runs.runner, nmt_prep.subwords; print('tensorflow' in sys.modules)"
     )
     assert python(program) == "[]\nFalse\n"
 
@@ -46,9 +46,7 @@ for name in ("make_dataset", "get_iterator", "get_infer_iterator", "BatchedInput
     except ImportError as error:
         print(type(error).__name__, error)
 """
-    message = (
-        "MissingPackageError nmt_prep.input needs tensorflow: pip install '.[tensorflow]' in a checkout of nmt_prep\n"
-    )
+    message = "MissingPackageError nmt_prep.training.tensorflow needs tensorflow: pip install '.[tensorflow]' in a checkout of nmt_prep\n"
     assert python(program) == message * 4
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from nmt_prep import progress
+from nmt_prep.base import progress
+from nmt_prep.base.progress import BarListener, JsonListener, LineListener, Progress
 from nmt_prep.cli.events import describe
-from nmt_prep.progress import BarListener, JsonListener, LineListener, Progress
 
 
 class Clock:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.errors import ConfigError, DownloadError, HealthError
+from nmt_prep.base.errors import ConfigError, DownloadError, HealthError
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.manifest import Workspace
 from tests.corpus import corpus_config, write_corpus

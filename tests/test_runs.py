@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import nmt_prep
-from nmt_prep.errors import ArgumentError, OutputError
+from nmt_prep.base.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.outcomes import Outcome
 

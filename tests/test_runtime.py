@@ -1,4 +1,4 @@
-"""Tests of nmt_prep.runtime."""
+"""Tests of nmt_prep.base.runtime."""
 
 import subprocess
 import sys
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.errors import MissingPackageError
-from nmt_prep.runtime import kept, needed_extra
+from nmt_prep.base.errors import MissingPackageError
+from nmt_prep.base.runtime import kept, needed_extra
 
 KEPT = """
 import resource

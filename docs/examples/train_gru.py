@@ -16,7 +16,7 @@ from pathlib import Path
 import tensorflow as tf
 
 import nmt_prep
-from nmt_prep.records import load_dataset_info
+from nmt_prep.training.records import load_dataset_info
 
 UNITS = 64
 

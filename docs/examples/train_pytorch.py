@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from nmt_prep.records import load_dataset_info
 from nmt_prep.torch import Batches
+from nmt_prep.training.records import load_dataset_info
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("run", type=Path, help="directory of the run")

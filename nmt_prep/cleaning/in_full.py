@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.presets import (
     PRESETS,
     Cleaning,
@@ -15,7 +16,6 @@ from nmt_prep.cleaning.presets import (
 )
 from nmt_prep.cleaning.rules import rule_options
 from nmt_prep.config import CleanSettings, Config, Section
-from nmt_prep.sides import SIDES
 
 
 def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:

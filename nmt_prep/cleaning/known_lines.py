@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import LineNumbers
 
-from nmt_prep.columns import TextColumn
+from nmt_prep.base.columns import TextColumn
 
 V = TypeVar("V", bound="np.generic")  # by its name, so that the module loads without NumPy
 _MOST = 1 << 17  # with ten rules, these lines take 20 MB

@@ -22,8 +22,8 @@ from typing import Literal, TypeAlias
 
 from _nmt_prep_core import line_lengths
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import Pairs, Values
-from nmt_prep.sides import Side
 
 Unit: TypeAlias = Literal["char", "byte", "letter", "token", "word"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from nmt_prep.errors import ConfigError
-from nmt_prep.sides import SIDES
+from nmt_prep.base.errors import ConfigError
+from nmt_prep.base.sides import SIDES
 
 Options: TypeAlias = "Mapping[str, Any]"
 Spec: TypeAlias = "dict[str, Any]"

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.rejects import sample_keys
-from nmt_prep.columns import TextColumn
-from nmt_prep.sides import SIDES
 
 KEY, ORDER = "key", "order"
 """Columns of a sample: a hash of the normalized pair, and the random number that follows from it and the seed."""

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
-from nmt_prep.cleaning.fixes import FixSpec
 from nmt_prep.config import CleanSettings, CorpusCleaning, DecontaminateSettings, DedupSettings, Languages
+from nmt_prep.text.fixes import FixSpec
 
 PairDedup: TypeAlias = Literal["off", "exact", "normalized"]
 Preset: TypeAlias = Literal["none", "light", "standard", "strict"]

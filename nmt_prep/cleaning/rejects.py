@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.digests import seed_of
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.counts import merged
 from nmt_prep.cleaning.rule import Values
-from nmt_prep.columns import TextColumn
-from nmt_prep.digests import seed_of
-from nmt_prep.modifiers.draws import scrambled
-from nmt_prep.sides import SIDES
+from nmt_prep.training.modifiers.draws import scrambled
 
 SAMPLE = 1000  # Maximum number of rejected pairs in a sample, for each rule and corpus
 

@@ -19,12 +19,12 @@ import pyarrow as pa
 from _nmt_prep_core import Lines
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import CleaningError
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.known_lines import KnownLines, V
-from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages, Section
 from nmt_prep.config.problems import problems_of
-from nmt_prep.errors import CleaningError
-from nmt_prep.sides import Side
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)

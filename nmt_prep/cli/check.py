@@ -1,4 +1,4 @@
-"""The command check. :mod:`nmt_prep.inspection` looks at the corpora, this module prints the facts."""
+"""The command check. :mod:`nmt_prep.runs.inspection` looks at the corpora, this module prints the facts."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import typer
 from rich import filesize
 from rich.table import Table
 
-from nmt_prep.artefacts import as_json as as_json_values
+from nmt_prep.base.artefacts import as_json as as_json_values
+from nmt_prep.base.runtime import installing
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import ConfigArgument, JsonOption, SetOption, load_config
+from nmt_prep.cli.shared_options import ConfigArgument, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import cell, json_line, open_console
-from nmt_prep.runtime import installing
-from nmt_prep.sides import SIDES
 
 with delayed_imports():
-    from nmt_prep import inspection
+    from nmt_prep.runs import inspection
 
 if TYPE_CHECKING:
     from nmt_prep.config import Config, Languages
-    from nmt_prep.inspection import CorpusFacts, FileFacts, Inspection
+    from nmt_prep.runs.inspection import CorpusFacts, FileFacts, Inspection
 
 _CUT = 108  # Maximum width of a text in a table, in columns: three lines of its cell
 _MEMBERS = 5  # Maximum number of members of an archive that are named

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from nmt_prep.base.progress import BarListener, Fields, JsonListener, LineListener, Listener, Progress
 from nmt_prep.cli.terminal import SafeConsole, print_remark
-from nmt_prep.progress import BarListener, Fields, JsonListener, LineListener, Listener, Progress
 
 
 def _failure(fields: Fields) -> str:

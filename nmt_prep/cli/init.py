@@ -22,24 +22,24 @@ import pyarrow.parquet as pq
 import typer
 import yaml
 
-from nmt_prep.artefacts import parse_json, write_bytes, writing
+from nmt_prep.base.artefacts import parse_json, write_bytes, writing
+from nmt_prep.base.errors import ArgumentError, ConfigError, DownloadError, OutputError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs
+from nmt_prep.cli.shared_options import STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import open_console, print_remark, printable
 from nmt_prep.config import DownloadSettings, Languages
 from nmt_prep.config.file import parse_yaml
 from nmt_prep.config.vocab import DialectName
-from nmt_prep.errors import ArgumentError, ConfigError, DownloadError, OutputError
-from nmt_prep.sides import SIDES
 
 if TYPE_CHECKING:
-    from nmt_prep.sources.catalogues import MtdataRecipe
+    from nmt_prep.corpora.sources.catalogues import MtdataRecipe
 
 with delayed_imports():
-    from nmt_prep import checks
-    from nmt_prep.archives import compression
-    from nmt_prep.sources import catalogues, web
+    from nmt_prep.corpora.archives import compression
+    from nmt_prep.corpora.sources import catalogues, web
+    from nmt_prep.runs import checks
     from nmt_prep.stages import needed_files
 
 _T = TypeVar("_T")

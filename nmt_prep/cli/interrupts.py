@@ -13,9 +13,9 @@ from types import FrameType
 
 import typer
 
+from nmt_prep.base.runtime import end_children, is_unstoppable
 from nmt_prep.cli.streams import INTERRUPTED, TERMINATED
 from nmt_prep.cli.terminal import print_remark, show_cursor
-from nmt_prep.runtime import end_children, is_unstoppable
 
 _PATIENCE = 10.0  # Seconds that tasks have to end after Ctrl-C
 _SECONDS_BETWEEN_LOOKS = 0.1  # Seconds between checks for programs to end after Ctrl-C

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmt_prep.base.digests import seed_of
+from nmt_prep.base.errors import CorpusError
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.digests import seed_of
-from nmt_prep.errors import CorpusError
 
 with delayed_imports():
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from nmt_prep import curriculum
     from nmt_prep.cli import text_stream
     from nmt_prep.config import file as config_file
-    from nmt_prep.modifiers import block, draws, registry
+    from nmt_prep.training import curriculum
+    from nmt_prep.training.modifiers import block, draws, registry
 
 if TYPE_CHECKING:
-    from nmt_prep.modifiers.block import Block
+    from nmt_prep.training.modifiers.block import Block
 
 _KIND = "aug-upper, aug-lower, aug-title, aug-punct, aug-typos, aug-noise, aug-inline-noise or aug-mix."
 _MODIFIER = "A modifier with its probability and options in YAML, such as 'Typos: 0.1', instead of KIND; repeatable."

@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from nmt_prep.artefacts import as_json as as_json_values
+from nmt_prep.base.artefacts import as_json as as_json_values
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import STANDARD_OUTPUT, JsonOption, ThreadsOption, check_outputs
+from nmt_prep.cli.shared_options import STANDARD_OUTPUT, JsonOption, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import json_line, open_console
 from nmt_prep.config import Languages
-from nmt_prep.config.pairs import LanguagePair
-from nmt_prep.runtime import available_cores
+from nmt_prep.config.language_pairs import LanguagePair
 
 with delayed_imports():
-    from nmt_prep.cleaning.decontamination import overlap as comparison
-    from nmt_prep.cleaning.decontamination import segments
+    from nmt_prep.cleaning import evaluation_segments as segments
+    from nmt_prep.cleaning import pair_overlap as comparison
 
 _HELP = "Pairs, as TSV, in another format that the suffix implies, or as lines of text; may be compressed."
 _COVERAGE = "A pair of FIRST contains one of SECOND with this share of its n-grams."

@@ -10,30 +10,32 @@ import typer
 import yaml
 from rich import filesize
 
+from nmt_prep.base.errors import RecordsError
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import ConfigArgument, QuietOption, SetOption, load_config, names_as_usage
+from nmt_prep.cli.shared_options import ConfigArgument, QuietOption, SetOption, load_config, names_as_usage
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table
 from nmt_prep.config import Config, ExistingVocab
-from nmt_prep.errors import RecordsError
+from nmt_prep.corpora.sources.lockfile import lock_of
 from nmt_prep.pipeline.lock import is_running
 from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.pipeline.stage import outputs_in
-from nmt_prep.sources.lockfile import lock_of
 
 with delayed_imports():
-    from nmt_prep import checks, curriculum, runner, subwords
+    from nmt_prep import subwords
     from nmt_prep.cleaning import in_full
-    from nmt_prep.records import dataset_json
-    from nmt_prep.reporting import tables
-    from nmt_prep.sources import hub_files
+    from nmt_prep.corpora.sources import hub_files
+    from nmt_prep.reporting import report_tables as tables
+    from nmt_prep.runs import checks, runner
     from nmt_prep.stages import download, needed_files
+    from nmt_prep.training import curriculum
+    from nmt_prep.training.records import dataset_json
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from nmt_prep.corpora.sources.hub_files import Listing
     from nmt_prep.pipeline.drivers import RoundState
     from nmt_prep.pipeline.outcomes import StageTasks, Step
-    from nmt_prep.sources.hub_files import Listing
     from nmt_prep.stages.download import Downloaded
 
 

@@ -12,15 +12,16 @@ import pyarrow.compute as pc
 import typer
 from rich.table import Table
 
+from nmt_prep.base.errors import ArgumentError, OutputError
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
+from nmt_prep.cli.shared_options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import json_line, open_console, print_remark
-from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.stage import outputs_in
 
 with delayed_imports():
-    from nmt_prep import corpora, viewing
+    from nmt_prep import corpora
     from nmt_prep.cleaning import rejects as dropped
+    from nmt_prep.runs import viewing
     from nmt_prep.stages import clean
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from nmt_prep.artefacts import parse_json
+from nmt_prep.base.artefacts import parse_json
+from nmt_prep.base.errors import OutputError
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import STANDARD_OUTPUT, ConfigArgument, SetOption, check_outputs, load_config
+from nmt_prep.cli.shared_options import STANDARD_OUTPUT, ConfigArgument, SetOption, check_outputs, load_config
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table, print_remark
-from nmt_prep.errors import OutputError
 from nmt_prep.reporting.compare import compare
-from nmt_prep.reporting.tables import render_text
+from nmt_prep.reporting.report_tables import render_text
 
 with delayed_imports():
     from nmt_prep import stages

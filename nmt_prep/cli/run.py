@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from nmt_prep.artefacts import as_json
+from nmt_prep.base.artefacts import as_json
+from nmt_prep.base.runtime import keep_freed_memory
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import (
+from nmt_prep.cli.plan import ForceOption, VerifyOption, print_new_directory
+from nmt_prep.cli.shared_options import (
     ConfigArgument,
     QuietOption,
     SetOption,
@@ -22,25 +25,23 @@ from nmt_prep.cli.options import (
     load_config,
     names_as_usage,
 )
-from nmt_prep.cli.plan import ForceOption, VerifyOption, print_new_directory
 from nmt_prep.cli.terminal import SafeConsole, cell, json_line, open_console, plain_table
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.stage import outputs_in
-from nmt_prep.runtime import keep_freed_memory
-from nmt_prep.sides import SIDES, Side
 
 with delayed_imports():
-    from nmt_prep import batches, records, runner
+    from nmt_prep.runs import runner
     from nmt_prep.stages import vocab as vocab_stage
     from nmt_prep.subwords import frame
+    from nmt_prep.training import batches, records
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome
-    from nmt_prep.records.dataset_json import SplitInfo
     from nmt_prep.subwords import Tokenizer
+    from nmt_prep.training.records.dataset_json import SplitInfo
 
 
 _WAIT = "Wait for another run on the same directory to end, or fail."

@@ -9,22 +9,23 @@ from typing import Annotated, Literal, cast
 
 import typer
 
+from nmt_prep.base.runtime import available_cores
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import STANDARD_OUTPUT, QuietOption, ThreadsOption, check_outputs
+from nmt_prep.cli.shared_options import STANDARD_OUTPUT, QuietOption, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.config import Languages
 from nmt_prep.config.corpus import text_encoding
-from nmt_prep.config.pairs import LanguagePair
-from nmt_prep.runtime import available_cores
-from nmt_prep.sides import SIDES
+from nmt_prep.config.language_pairs import LanguagePair
 
 with delayed_imports():
     import pyarrow as pa
 
+    from nmt_prep.cleaning import side_languages as health
+    from nmt_prep.cleaning.sentences import aligner
+    from nmt_prep.cleaning.sentences import sentence_files as files
     from nmt_prep.cli import text_stream
-    from nmt_prep.health import languages as health
-    from nmt_prep.sentences import aligner, files
 
 
 class _Format(StrEnum):

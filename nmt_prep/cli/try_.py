@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.base.artefacts import atomic_write, writing
+from nmt_prep.base.errors import NmtPrepError
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import ConfigArgument, SetOption, check_outputs, files_of_run, load_config
+from nmt_prep.cli.shared_options import ConfigArgument, SetOption, check_outputs, files_of_run, load_config
 from nmt_prep.cli.terminal import open_console, print_error, print_remark
-from nmt_prep.errors import NmtPrepError
 
 with delayed_imports():
-    from nmt_prep.trial import changes, data, page
+    from nmt_prep.runs.trial import changes, data
+    from nmt_prep.runs.trial import trial_page as page
 
 if TYPE_CHECKING:
     from nmt_prep.config import Config

@@ -18,18 +18,18 @@ import pyarrow.compute as pc
 import typer
 from rich.table import Table
 
+from nmt_prep.base.errors import CorpusError, EncodeError, VocabularyError
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import STANDARD_INPUT, STANDARD_OUTPUT, ThreadsOption, check_outputs
+from nmt_prep.cli.shared_options import STANDARD_INPUT, STANDARD_OUTPUT, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import open_console
 from nmt_prep.cli.text_stream import InputLines, input_lines, write_lines
-from nmt_prep.errors import CorpusError, EncodeError, VocabularyError
 
 with delayed_imports():
     from nmt_prep import subwords
     from nmt_prep.subwords import frame, piece_text
 
 if TYPE_CHECKING:
-    from nmt_prep.columns import Ragged
+    from nmt_prep.base.columns import Ragged
     from nmt_prep.subwords import Tokenizer
     from nmt_prep.subwords.tokenizer import IdLayout
 

@@ -1,4 +1,4 @@
-"""The config: one frozen model per section defines its shape and types; :mod:`nmt_prep.checks` checks the rest."""
+"""The config: one frozen model per section defines its shape and types; :mod:`nmt_prep.runs.checks` checks the rest."""
 
 from nmt_prep.config.clean import CleanSettings, CorpusCleaning, DecontaminateSettings, DedupSettings
 from nmt_prep.config.corpus import Corpus

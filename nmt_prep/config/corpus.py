@@ -10,9 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PrivateAttr, model_validator
 from pydantic import Tag as PydanticTag
 
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config.documents import Documents
+from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.languages import CheckedTag, FileLanguages, spoken_of
-from nmt_prep.config.pairs import LanguagePair
 from nmt_prep.config.section import (
     Amount,
     Checksums,
@@ -25,7 +26,6 @@ from nmt_prep.config.section import (
     one_or_more,
     per_side,
 )
-from nmt_prep.sides import SIDES, Side
 
 _MOST_DOTS = 6
 _NO_TEXT_ENCODINGS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}

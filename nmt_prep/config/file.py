@@ -1,4 +1,4 @@
-"""Reads a YAML file, with the line of each key, and applies overrides; :mod:`nmt_prep.checks` checks the result."""
+"""Reads a YAML file, with the line of each key, and applies overrides; :mod:`nmt_prep.runs.checks` checks the result."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import yaml
 from rich.cells import cell_len
 from yaml.reader import ReaderError
 
+from nmt_prep.base.errors import ConfigError
 from nmt_prep.config.problems import KeyPath, describe
-from nmt_prep.errors import ConfigError
 
 _MAX_BYTES = 16 << 20
 """Maximum size of a config; guards against endless files such as /dev/zero."""

@@ -68,13 +68,13 @@ def suggestion(tag: str) -> str | None:
     return None
 
 
-def _checked(tag: str) -> str:
+def _checked_tag(tag: str) -> str:
     check_language(tag)
     return tag
 
 
 CheckedTag = Annotated[
-    str, AfterValidator(_checked), WithJsonSchema({"type": "string", "pattern": f"^{_TAG.pattern}$"})
+    str, AfterValidator(_checked_tag), WithJsonSchema({"type": "string", "pattern": f"^{_TAG.pattern}$"})
 ]
 
 

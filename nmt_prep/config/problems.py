@@ -12,9 +12,9 @@ from pydantic import BaseModel, Tag, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from nmt_prep.base.errors import ConfigError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.config.section import descriptions
-from nmt_prep.errors import ConfigError
-from nmt_prep.sides import SIDES
 
 KeyPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""

@@ -15,18 +15,18 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from nmt_prep.base.sides import SIDES
 from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.corpus import Corpus, Tag
 from nmt_prep.config.documents import DocumentSettings
 from nmt_prep.config.engine import EngineSettings, LocalSettings
+from nmt_prep.config.language_pairs import MULTIPLE, Pairs
 from nmt_prep.config.languages import CheckedTag, ConfigLanguages
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
-from nmt_prep.config.pairs import MULTIPLE, Pairs
 from nmt_prep.config.problems import UNKNOWN_NAME, did_you_mean
 from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
-from nmt_prep.sides import SIDES
 
 Symmetrization = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 _URL = r"^[A-Za-z][A-Za-z0-9+.-]*://[^/@?#\x00-\x1f\x7f]*(/[^?#\x00-\x1f\x7f]*)?$"

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from nmt_prep.artefacts import write_json, writing
-from nmt_prep.config.pairs import groups_of_directions
+from nmt_prep.base.artefacts import write_json, writing
+from nmt_prep.base.sides import Side
+from nmt_prep.config.language_pairs import groups_of_directions
 from nmt_prep.config.section import Name, Section
-from nmt_prep.sides import Side
 
 Weight: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False)]
 Epochs: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] | Literal["inf"]

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, model_validator
 from pydantic import Tag as PydanticTag
 
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config.section import Count, Mirrors, Section, default_kind, is_hub_id, per_side
-from nmt_prep.sides import SIDES, Side
 
 DialectName: TypeAlias = Literal["t2t", "byte_bpe", "sentencepiece", "subword_nmt"]
 """The dialects of which vocabularies can be trained."""

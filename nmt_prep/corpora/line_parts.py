@@ -20,11 +20,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import split_lines
 
-from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_bytes
+from nmt_prep.base.artefacts import as_json, parse_json, parse_json_as, write_bytes
+from nmt_prep.base.digests import CheckedFile, StepRange
+from nmt_prep.base.sides import Side
+from nmt_prep.corpora.chunks import checked
 from nmt_prep.corpora.reader import PairBatch
-from nmt_prep.digests import CheckedFile, StepRange
-from nmt_prep.lines.chunks import checked
-from nmt_prep.sides import Side
 
 SUFFIX = ".json"
 

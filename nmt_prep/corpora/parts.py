@@ -22,16 +22,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import model_serializer
 
-from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import LINES_PER_CHUNK, parquet_writer
+from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.columns import LINES_PER_CHUNK, parquet_writer
+from nmt_prep.base.digests import sha256_of
+from nmt_prep.base.errors import CorpusError
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.corpora import line_parts
+from nmt_prep.corpora.blocks import text_bytes
 from nmt_prep.corpora.line_parts import LineGroup, LinePart, TextFile
 from nmt_prep.corpora.reader import PairBatch, column_type
 from nmt_prep.corpora.scores import joined_column
-from nmt_prep.digests import sha256_of
-from nmt_prep.errors import CorpusError
-from nmt_prep.lines.blocks import text_bytes
-from nmt_prep.sides import SIDES, Side
 
 ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20
@@ -283,7 +283,7 @@ def iter_pairs(
 ) -> Iterator[pa.RecordBatch]:
     """Reads a part one row group at a time, as batches of :func:`part_schema`. Several threads may read parts at once.
 
-    A batch has at most :data:`~nmt_prep.columns.LINES_PER_CHUNK` pairs, however short they are.
+    A batch has at most :data:`~nmt_prep.base.columns.LINES_PER_CHUNK` pairs, however short they are.
 
     Args:
         path: the part.

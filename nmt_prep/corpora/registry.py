@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from nmt_prep.corpora.reader import Reader
 
 BUILT_IN = {
-    "plain": "nmt_prep.corpora.plain:PlainReader",
-    "tsv": "nmt_prep.corpora.tables:TsvReader",
-    "csv": "nmt_prep.corpora.tables:CsvReader",
-    "sgm": "nmt_prep.corpora.wmt:SgmReader",
-    "wmt_xml": "nmt_prep.corpora.wmt:WmtXmlReader",
-    "tmx": "nmt_prep.corpora.memories:TmxReader",
-    "xliff": "nmt_prep.corpora.memories:XliffReader",
-    "jsonl": "nmt_prep.corpora.jsonl:JsonlReader",
-    "parquet": "nmt_prep.corpora.parquet:ParquetReader",
-    "po": "nmt_prep.corpora.gettext:PoReader",
+    "plain": "nmt_prep.corpora.formats.plain:PlainReader",
+    "tsv": "nmt_prep.corpora.formats.tables:TsvReader",
+    "csv": "nmt_prep.corpora.formats.tables:CsvReader",
+    "sgm": "nmt_prep.corpora.formats.wmt:SgmReader",
+    "wmt_xml": "nmt_prep.corpora.formats.wmt:WmtXmlReader",
+    "tmx": "nmt_prep.corpora.formats.memories:TmxReader",
+    "xliff": "nmt_prep.corpora.formats.memories:XliffReader",
+    "jsonl": "nmt_prep.corpora.formats.jsonl:JsonlReader",
+    "parquet": "nmt_prep.corpora.formats.parquet:ParquetReader",
+    "po": "nmt_prep.corpora.formats.gettext:PoReader",
 }
 """Module and class of each built-in reader, imported on first use."""
 

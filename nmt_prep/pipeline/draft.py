@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import (
+from nmt_prep.base.artefacts import (
     flush,
     flush_tree,
     is_partial,
@@ -28,7 +28,7 @@ from nmt_prep.artefacts import (
     write_json,
     writing,
 )
-from nmt_prep.errors import OutputError
+from nmt_prep.base.errors import OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import AnyStage
 

@@ -15,14 +15,14 @@ from pathlib import Path
 from threading import current_thread
 from typing import Any, cast
 
-from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json, write_json_once
-from nmt_prep.engines import Engine
-from nmt_prep.engines.engine import Done, R, T
-from nmt_prep.engines.executor import look_again
-from nmt_prep.errors import ArgumentError, ConfigError, OutputError
+from nmt_prep.base.artefacts import as_json, parse_json, parse_json_as, write_json, write_json_once
+from nmt_prep.base.errors import ArgumentError, ConfigError, OutputError
+from nmt_prep.base.progress import Meter, Progress
+from nmt_prep.base.runtime import processor_seconds
+from nmt_prep.pipeline.engines import Engine
+from nmt_prep.pipeline.engines.engine import Done, R, T
+from nmt_prep.pipeline.engines.executor import look_again
 from nmt_prep.pipeline.rounds import P, Round, Rounds, RoundTasks
-from nmt_prep.progress import Meter, Progress
-from nmt_prep.runtime import processor_seconds
 
 
 @dataclass(frozen=True)

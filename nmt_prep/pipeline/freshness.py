@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from nmt_prep.archives.extraction import is_plain
+from nmt_prep.base.digests import DigestCache
+from nmt_prep.base.errors import DownloadError, OutputError
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.config import Config
-from nmt_prep.digests import DigestCache
-from nmt_prep.errors import DownloadError, OutputError
+from nmt_prep.corpora.archives.extraction import is_plain
+from nmt_prep.corpora.sources.lockfile import LockFile
 from nmt_prep.pipeline.draft import drafts_of
 from nmt_prep.pipeline.manifest import Manifest, Workspace, differences, read_manifest
 from nmt_prep.pipeline.stage import AnyStage, Outputs
-from nmt_prep.runtime import available_cores
-from nmt_prep.sources.lockfile import LockFile
 
 
 class Freshness:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import parse_json, write_json, writing
-from nmt_prep.errors import OutputError
+from nmt_prep.base.artefacts import parse_json, write_json, writing
+from nmt_prep.base.errors import OutputError
 from nmt_prep.pipeline.manifest import Workspace
 
 _SECONDS_BETWEEN_TRIES = 0.2

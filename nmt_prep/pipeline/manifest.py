@@ -10,9 +10,9 @@ from pathlib import Path
 from posixpath import normpath
 from typing import Any, Self
 
-from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json
-from nmt_prep.digests import digest_of
-from nmt_prep.errors import OutputError
+from nmt_prep.base.artefacts import as_json, parse_json, parse_json_as, write_json
+from nmt_prep.base.digests import digest_of
+from nmt_prep.base.errors import OutputError
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nmt_prep.artefacts import as_json
-from nmt_prep.health.warning import HealthWarning
+from nmt_prep.base.artefacts import as_json
 from nmt_prep.pipeline.drivers import RoundState, RoundTime, Share
 from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.warning import HealthWarning
 
 
 @dataclass(frozen=True)

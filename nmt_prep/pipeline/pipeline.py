@@ -15,11 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import as_json, is_partial, remove_partial, writing
+from nmt_prep.base.artefacts import as_json, is_partial, remove_partial, writing
+from nmt_prep.base.digests import DigestCache, digest_of
+from nmt_prep.base.errors import ArgumentError, OutputError
+from nmt_prep.base.progress import Progress
+from nmt_prep.base.runtime import available_cores, processor_seconds
 from nmt_prep.config import Config
-from nmt_prep.digests import DigestCache, digest_of
-from nmt_prep.engines import Engine, LocalEngine
-from nmt_prep.errors import ArgumentError, OutputError
+from nmt_prep.corpora.sources.downloads import Store
+from nmt_prep.corpora.sources.lockfile import LockFile
 from nmt_prep.pipeline.draft import (
     Draft,
     check_places,
@@ -40,14 +43,11 @@ from nmt_prep.pipeline.drivers import (
     run_share,
     unknown_rounds,
 )
+from nmt_prep.pipeline.engines import Engine, LocalEngine
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, observed_in
-from nmt_prep.progress import Progress
-from nmt_prep.runtime import available_cores, processor_seconds
-from nmt_prep.sources.downloads import Store
-from nmt_prep.sources.lockfile import LockFile
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from nmt_prep.engines.engine import R, T
+from nmt_prep.pipeline.engines.engine import R, T
 
 P = TypeVar("P")
 K = TypeVar("K", bound=Hashable)

@@ -17,12 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import parse_json, remove_partial, write_json
-from nmt_prep.engines import Engine
-from nmt_prep.errors import NmtPrepError
+from nmt_prep.base.artefacts import parse_json, remove_partial, write_json
+from nmt_prep.base.errors import NmtPrepError
+from nmt_prep.base.progress import Fields, Listener
+from nmt_prep.base.runtime import available_cores
+from nmt_prep.pipeline.engines import Engine
 from nmt_prep.pipeline.manifest import Workspace
-from nmt_prep.progress import Fields, Listener
-from nmt_prep.runtime import available_cores
 
 RUN_FILE = "run.json"
 

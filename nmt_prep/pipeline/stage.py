@@ -12,16 +12,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
-from nmt_prep.artefacts import parse_json_as
+from nmt_prep.base.artefacts import parse_json_as
+from nmt_prep.base.digests import DigestCache
+from nmt_prep.base.errors import OutputError
+from nmt_prep.base.progress import Progress
 from nmt_prep.config import Config
-from nmt_prep.digests import DigestCache
-from nmt_prep.engines import Engine
-from nmt_prep.errors import OutputError
-from nmt_prep.health.warning import HealthWarning
+from nmt_prep.corpora.sources.lockfile import LockFile
+from nmt_prep.pipeline.engines import Engine
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.rounds import P, Round, Rounds
-from nmt_prep.progress import Progress
-from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.pipeline.warning import HealthWarning
 
 O = TypeVar("O")  # noqa: E741 - O as in output
 B = TypeVar("B")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt_prep.batches.documents import Joining
-from nmt_prep.records.dataset_json import DatasetInfo
-from nmt_prep.records.documents import document_sizes
-from nmt_prep.reporting.batching import first_shards
+from nmt_prep.reporting.batch_estimates import first_shards
 from nmt_prep.reporting.summary import Json
+from nmt_prep.training.batches.joined_segments import Joining
+from nmt_prep.training.records.dataset_json import DatasetInfo
+from nmt_prep.training.records.document_index import document_sizes
 
 QUANTILES = (0, 0.1, 0.5, 0.9, 1)
 

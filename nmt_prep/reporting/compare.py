@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nmt_prep.reporting.report_tables import TABLES, Table
 from nmt_prep.reporting.summary import Json, about
-from nmt_prep.reporting.tables import TABLES, Table
 
 
 @dataclass(frozen=True)

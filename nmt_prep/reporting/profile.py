@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.records.dataset_json import PairStats
-from nmt_prep.reporting.sample import EncodedPair, PairSample
+from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.reporting.pair_samples import EncodedPair, PairSample
 from nmt_prep.reporting.summary import UNITS, Json
-from nmt_prep.sides import SIDES, Side
 from nmt_prep.subwords.tokenizer import Tokenizer
+from nmt_prep.training.records.dataset_json import PairStats
 
 LENGTH_EDGES = (*range(1, 8), *(step << octave for octave in range(1, 19) for step in (4, 5, 6, 7)))
 """First length of each bin. Lengths of 1 to 8 have a bin each, then an octave has four; the last bin has no end."""

@@ -5,10 +5,10 @@ from nmt_prep.stages.align import Align
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
-from nmt_prep.stages.encode import Encode
+from nmt_prep.stages.encode.encode_stage import Encode
 from nmt_prep.stages.extract import Extract
-from nmt_prep.stages.outputs import OutputsStage
-from nmt_prep.stages.publish import Publish
+from nmt_prep.stages.outputs.outputs_stage import OutputsStage
+from nmt_prep.stages.publish.publish_stage import Publish
 from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.sentences import Sentences

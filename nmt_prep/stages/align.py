@@ -15,23 +15,23 @@ import numpy as np
 import pyarrow as pa
 from pydantic import model_serializer
 
-from nmt_prep.align.links import Links
-from nmt_prep.align.model import Model, check_known, shared_model
-from nmt_prep.align.settings import LEARNING_VERSION, RUN_SETTINGS, rounds
-from nmt_prep.align.training import learn
-from nmt_prep.artefacts import atomic_write, link_or_copy
+from nmt_prep.base.artefacts import atomic_write, link_or_copy
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.digests import sha256_of
+from nmt_prep.base.errors import AlignmentModelError, OutputError
+from nmt_prep.base.sides import SIDES
+from nmt_prep.cleaning.align.learning import learn
+from nmt_prep.cleaning.align.links import Links
+from nmt_prep.cleaning.align.model import Model, check_known, shared_model
+from nmt_prep.cleaning.align.settings import LEARNING_VERSION, RUN_SETTINGS, rounds
 from nmt_prep.cleaning.pair_sample import PairSample
-from nmt_prep.columns import TextColumn
 from nmt_prep.config import AlignSettings, Config, Symmetrization
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import BatchFile, PairFile
-from nmt_prep.digests import sha256_of
-from nmt_prep.engines import Tick
-from nmt_prep.errors import AlignmentModelError, OutputError
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.sides import SIDES
 from nmt_prep.stages.learning import check_memory, threads_for
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.pair_sample import DrawnFiles, draw_samples, reader_of, select_round

@@ -7,28 +7,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from nmt_prep.archives.extraction import damage_of, is_plain
-from nmt_prep.artefacts import parse_json_as
+from nmt_prep.base.artefacts import parse_json_as
+from nmt_prep.base.digests import FileSteps
+from nmt_prep.base.errors import CorpusError, DownloadError
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
-from nmt_prep.corpora.parquet import check_fields
-from nmt_prep.digests import FileSteps
-from nmt_prep.errors import CorpusError, DownloadError
+from nmt_prep.corpora.archives.extraction import damage_of, is_plain
+from nmt_prep.corpora.formats.parquet import check_fields
+from nmt_prep.corpora.sources.address import shown
+from nmt_prep.corpora.sources.downloads import DownloadCache, Downloads, Needed, Store, Stored, download_all
+from nmt_prep.corpora.sources.fetch import Fetcher
+from nmt_prep.corpora.sources.hub import repository_address
+from nmt_prep.corpora.sources.hub_files import HubFile, Listing, files_of_split, read_listing, vocabulary_file
+from nmt_prep.corpora.sources.lockfile import LockFile
+from nmt_prep.corpora.sources.partial import remove_partials
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
-from nmt_prep.sources.address import shown
-from nmt_prep.sources.downloads import DownloadCache, Downloads, Needed, Store, Stored, download_all
-from nmt_prep.sources.fetch import Fetcher
-from nmt_prep.sources.hub import repository_address
-from nmt_prep.sources.hub_files import HubFile, Listing, files_of_split, read_listing, vocabulary_file
-from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.sources.partial import remove_partials
-from nmt_prep.stages.needed_files import (
-    fetched_corpora,
-    needed_by,
-    needed_files,
-    needed_vocabularies,
-)
+from nmt_prep.stages.needed_files import fetched_corpora, needed_by, needed_files, needed_vocabularies
 
 
 @dataclass(frozen=True)

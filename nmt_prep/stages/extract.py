@@ -15,20 +15,20 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from nmt_prep.archives.entry import Archive, DamagedError, is_pattern, member_name, paired, without_suffix
-from nmt_prep.archives.extraction import WHOLE_FILE, MissingMemberError, digest_members, extract_members
+from nmt_prep.base.digests import DigestCache, FileSteps, sha256_of
+from nmt_prep.base.errors import AlignmentError, ArchiveError
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.corpora import column_files, format_of, parts_of, reader_of
-from nmt_prep.digests import DigestCache, FileSteps, sha256_of
-from nmt_prep.engines import Tick
-from nmt_prep.errors import AlignmentError, ArchiveError
-from nmt_prep.lines.chunks import one_byte_newlines
+from nmt_prep.corpora.archives.entry import Archive, DamagedError, is_pattern, member_name, paired, without_suffix
+from nmt_prep.corpora.archives.extraction import WHOLE_FILE, MissingMemberError, digest_members, extract_members
+from nmt_prep.corpora.chunks import one_byte_newlines
+from nmt_prep.corpora.sources.address import shown
+from nmt_prep.corpora.sources.downloads import DownloadCache, Needed, Store, Stored
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
-from nmt_prep.sources.address import shown
-from nmt_prep.sources.downloads import DownloadCache, Needed, Store, Stored
 from nmt_prep.stages.download import Download, Downloaded, downloaded_files
 from nmt_prep.stages.needed_files import SACREBLEU, fetched_corpora, needed_by
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nmt_prep.align.settings import RUN_SETTINGS
-from nmt_prep.engines.engine import BASE_MEMORY
-from nmt_prep.errors import AlignmentModelError
+from nmt_prep.base.errors import AlignmentModelError
+from nmt_prep.cleaning.align.settings import RUN_SETTINGS
+from nmt_prep.pipeline.engines.engine import BASE_MEMORY
 from nmt_prep.pipeline.stage import Job
 
 _CELL_MEMORY = 140  # Approximate bytes, for making a model, per pair of words in its table

@@ -6,15 +6,15 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 
-from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
+from nmt_prep.base.errors import ConfigError
+from nmt_prep.base.sides import SIDES
+from nmt_prep.cleaning.evaluation_sets import evaluation_corpora
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import is_hub_id
 from nmt_prep.corpora.registry import column_files
-from nmt_prep.errors import ConfigError
-from nmt_prep.sides import SIDES
-from nmt_prep.sources.downloads import Needed
-from nmt_prep.sources.hub import Kind, repository_address
+from nmt_prep.corpora.sources.downloads import Needed
+from nmt_prep.corpora.sources.hub import Kind, repository_address
 from nmt_prep.subwords.byte_bpe.files import OPENAI_NAMES
 
 SACREBLEU = "sacrebleu:"

@@ -7,11 +7,11 @@ from itertools import groupby
 
 import pyarrow as pa
 
+from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.corpora.parts import PairFile, scores_of
 from nmt_prep.pipeline.stage import AnyStage, Outputs
-from nmt_prep.sides import SIDES
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.pair_sample import KEY, Read, drawn, first_by, sample_limits
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import BatchFile, PairFile
-from nmt_prep.engines import Tick
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.sides import SIDES
 
 
 @dataclass(frozen=True)

@@ -10,27 +10,27 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from nmt_prep import __version__
-from nmt_prep.artefacts import as_json, write_bytes
+from nmt_prep.base.artefacts import as_json, write_bytes
+from nmt_prep.cleaning.health_warnings import encoded_warnings
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.corpora.parts import PairFile
-from nmt_prep.health.judging import encoded_warnings
-from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
-from nmt_prep.records.dataset_json import DatasetInfo, SplitInfo, load_dataset_info
+from nmt_prep.pipeline.warning import HealthWarning, Warnings
 from nmt_prep.reporting.page import render_page
 from nmt_prep.reporting.profile import combined
+from nmt_prep.reporting.report_tables import LEARNED_RULES, render_text
 from nmt_prep.reporting.sections.flow import corpus_flow
 from nmt_prep.reporting.sections.provenance import shown_config, shown_settings, signature
 from nmt_prep.reporting.summary import Json
-from nmt_prep.reporting.tables import LEARNED_RULES, render_text
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
-from nmt_prep.stages.encode import Encode, licence_settings
+from nmt_prep.stages.encode.encode_stage import Encode, licence_settings
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.sentences import Sentences, documents_stages
 from nmt_prep.stages.vocab import Vocabulary
+from nmt_prep.training.records.dataset_json import DatasetInfo, SplitInfo, load_dataset_info
 
 
 class Report(Stage[NoOutput, None]):
@@ -82,7 +82,7 @@ SCHEMA = 1
 
 def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthWarning]]) -> Json:
     """Returns the report as JSON values."""
-    from nmt_prep.reporting.batching import estimate_batches  # noqa: PLC0415  (loads numpy)
+    from nmt_prep.reporting.batch_estimates import estimate_batches  # noqa: PLC0415  (loads numpy)
     from nmt_prep.reporting.columns import column_facts  # noqa: PLC0415  (loads numpy)
     from nmt_prep.reporting.sections.training import training_facts  # noqa: PLC0415  (loads numpy)
 
@@ -176,7 +176,7 @@ SHOWN_TEMPERATURES = (1, 2, 5)
 
 def _pairs(job: Job, info: DatasetInfo, profile: Json) -> Json:
     """Returns the sections on language pairs and on languages; none if the run has one language pair."""
-    from nmt_prep.batches.epoch import tempered_draws  # noqa: PLC0415  (loads numpy)
+    from nmt_prep.training.batches.epoch import tempered_draws  # noqa: PLC0415  (loads numpy)
 
     config, split = job.config, "train"
     if config.pairs is None:

@@ -21,27 +21,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import LineSampler
 
-from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import joined_lines
+from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.columns import joined_lines
+from nmt_prep.base.digests import StepRange
+from nmt_prep.base.errors import CorpusError, InvalidTextError
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.schema import SampleSettings
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
+from nmt_prep.corpora.chunks import UTF8_MARK, changed, raw_chunks
 from nmt_prep.corpora.parts import iter_pairs
 from nmt_prep.corpora.reader import every
 from nmt_prep.corpora.slices import whole_lines
-from nmt_prep.digests import StepRange
-from nmt_prep.engines import Tick
-from nmt_prep.errors import CorpusError, InvalidTextError
-from nmt_prep.lines.chunks import UTF8_MARK, changed, raw_chunks
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean import Clean, sides_of
 from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_settings
+from nmt_prep.stages.compile.compile_tasks import FAULTS
 from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
-from nmt_prep.stages.compile.tasks import FAULTS
 from nmt_prep.stages.sentences import documents_stages
 
 Unit: TypeAlias = Literal["characters", "bytes"]

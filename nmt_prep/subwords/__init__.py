@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.config import ExistingVocab
 from nmt_prep.config.vocab import VocabOptions
-from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe import BYTE_BPE, ByteBPETokenizer
 from nmt_prep.subwords.dialect import Dialect
 from nmt_prep.subwords.sentencepiece import SENTENCEPIECE, SentencePieceTokenizer

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import EncodeError
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.errors import EncodeError
 
 SpecialNames: TypeAlias = "Collection[str] | Literal['all']"
 

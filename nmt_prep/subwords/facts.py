@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_prep.errors import VocabularyError
-from nmt_prep.runtime import kept
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.base.runtime import kept
 from nmt_prep.subwords import Tokenizer, dialect_named
 from nmt_prep.subwords.tokenizer import IdLayout
 

@@ -12,8 +12,8 @@ from typing import Self
 import numpy as np
 from _nmt_prep_core import frame_rows
 
-from nmt_prep.columns import Ragged
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords.tokenizer import Tokenizer
 
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.columns import Ragged
-from nmt_prep.errors import EncodeError
+from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import EncodeError
 from nmt_prep.subwords.tokenizer import Tokenizer
 
 _WHITE = re.compile(r"\s")

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.columns import Lines, Ragged, TextColumn
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.columns import Lines, Ragged, TextColumn
+from nmt_prep.base.errors import VocabularyError
 
 _SPACES = b" \t\n\v\f\r"
 

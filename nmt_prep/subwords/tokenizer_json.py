@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.runtime import needed_extra
+from nmt_prep.base.errors import EncodeError, VocabularyError
+from nmt_prep.base.runtime import needed_extra
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.tokenizer import read_vocabulary
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.cleaning.known_lines import KnownLines, NumberedLines
-from nmt_prep.columns import TextColumn
 
 
 def numbered(known: KnownLines, *lines: str) -> NumberedLines:

@@ -10,9 +10,9 @@ from _nmt_prep_core import Lines, average_tokens, longest_tokens, longest_words
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import InvalidTextError
 from nmt_prep.cleaning.lengths import Unit, expansion, lengths
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import InvalidTextError
 from tests.cleaning.pairs import pairs
 from tests.cleaning.rules.values import lines
 from tests.reference import cleaning as reference

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.cleaning.fixes import Fixer
+from nmt_prep.text.fixes import Fixer
 from tests.conftest import examples
 from tests.reference.mojibake import fix_mojibake
 

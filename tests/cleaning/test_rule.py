@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, Rule, SideRule, Values
 from nmt_prep.cleaning.rules import RULES, make_rules
 from nmt_prep.config import Languages, Section
-from nmt_prep.sides import Side
 from tests.cleaning.pairs import pairs
 from tests.cleaning.rules.values import rule_of
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stages.clean.test_leaks import server  # noqa: F401 - a fixture
+from tests.stages.clean.test_clean_leaks import server  # noqa: F401 - a fixture
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from nmt_prep.cleaning.languages import LanguageIdentifier
-from nmt_prep.inspection import corpora as inspected
-from nmt_prep.sources.catalogues import SERVICE_VARIABLE
-from tests.archives.builders import tar_of, zip_of
+from nmt_prep.corpora.sources.catalogues import SERVICE_VARIABLE
+from nmt_prep.runs.inspection import inspected_corpora as inspected
+from tests.cleaning.test_side_languages import ByFirstWord
 from tests.cli.program import Ended, nmt_prep
-from tests.health.test_languages import ByFirstWord
+from tests.corpora.archives.builders import tar_of, zip_of
 from tests.server import Answer, WebServer
 
 ENGLISH = b"".join(b"en this is sentence number %d of the text\n" % number for number in range(6))

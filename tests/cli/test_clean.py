@@ -7,7 +7,7 @@ import pytest
 from nmt_prep.cleaning.rules import regex as regex_rule
 from tests.cli.program import nmt_prep
 from tests.server import WebServer
-from tests.stages.clean.test_leaks import DEV
+from tests.stages.clean.test_clean_leaks import DEV
 
 CONFIG = """
 languages: {source: en, target: de}

@@ -48,7 +48,7 @@ def test_a_run_loads_no_tensorflow_and_listing_and_a_run_with_nothing_to_do_no_h
     config = str(write_config(tmp_path))
     plan, tasks, run = loaded_by(["plan", config], ["tasks", config], ["run", config])
     assert not {*HEAVY, "tensorflow"} & (plan | tasks)
-    assert {"numpy", "pyarrow", "nmt_prep.batches.reader"} <= run
+    assert {"numpy", "pyarrow", "nmt_prep.training.batches.batch_reader"} <= run
     assert "tensorflow" not in run
     (second,) = loaded_by(["run", config])
     assert not {*HEAVY, "tensorflow", "charset_normalizer", "fsspec", "dask"} & second
@@ -61,7 +61,7 @@ def test_a_command_loads_no_other_and_help_texts_no_stage() -> None:
     for place, loaded in enumerate(each, 1):
         assert modules & loaded == {COMMANDS[name].__name__ for name in names[:place]}
     assert modules <= all_commands
-    assert not {*HEAVY, "nmt_prep.checks", "nmt_prep.stages", "nmt_prep.subwords"} & all_commands
+    assert not {*HEAVY, "nmt_prep.runs.checks", "nmt_prep.stages", "nmt_prep.subwords"} & all_commands
 
 
 def test_alignment_loads_numpy_and_no_other_heavy_library(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ from nmt_prep.cli.delayed import delayed_imports
 with delayed_imports():
     import collections
     from nmt_prep import digests, sides as names
-before = "nmt_prep.sides" in sys.modules, type(names).__name__, type(collections).__name__
-print("modules", json.dumps([before, names.SIDES, "nmt_prep.sides" in sys.modules, "nmt_prep.digests" in sys.modules]))
+before = "nmt_prep.base.sides" in sys.modules, type(names).__name__, type(collections).__name__
+print("modules", json.dumps([before, names.SIDES, "nmt_prep.base.sides" in sys.modules, "nmt_prep.base.digests" in sys.modules]))
 """
     assert printed_by(program) == [[False, "StandIn", "module"], ["source", "target"], True, False]

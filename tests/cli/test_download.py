@@ -16,10 +16,10 @@ import pytest
 import yaml
 
 from tests.cli.program import nmt_prep
+from tests.corpora.sources.stalling import stalling
 from tests.guard import PATIENCE
 from tests.interrupting import interruptible
 from tests.server import Answer, WebServer
-from tests.sources.stalling import stalling
 
 ABC = hashlib.sha256(b"abc").hexdigest()
 

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nmt_prep.checks import load_config
-from nmt_prep.checks.corpora import _CATALOGUES
+from nmt_prep.base.errors import ConfigError
 from nmt_prep.config import Languages
-from nmt_prep.errors import ConfigError
-from nmt_prep.runner import plan
-from nmt_prep.sources.catalogues import SERVICE_VARIABLE
+from nmt_prep.corpora.sources.catalogues import SERVICE_VARIABLE
+from nmt_prep.runs.checks import load_config
+from nmt_prep.runs.checks.corpus_checks import _CATALOGUES
+from nmt_prep.runs.runner import plan
 from tests.cli.program import Ended, nmt_prep
 from tests.guard import PATIENCE
 from tests.interrupting import open_terminal

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.health.languages import installed_identifier
+from nmt_prep.cleaning.side_languages import installed_identifier
+from tests.cleaning.sentences.documents import shuffled_document
 from tests.cli.program import nmt_prep
-from tests.sentences.documents import shuffled_document
 
 SOURCE = "One.\nTwo is longer than one.\nThree\tis here.\n"
 TARGET = "Eins.\nZwei ist länger als eins.\nDrei ist hier.\n"

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import nmt_prep as package
-from nmt_prep.checks import load_config
+from nmt_prep.runs.checks import load_config
 from tests.cli.program import nmt_prep
 
 STAGES = {

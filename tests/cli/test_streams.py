@@ -109,7 +109,10 @@ def test_a_directory_whose_name_is_not_utf_8(place: Path, monkeypatch: pytest.Mo
     [
         "nmt_prep.cli.app",
         "numpy",
-        *(pytest.param(module, marks=pytest.mark.slow) for module in ("typer", "pydantic_core", "nmt_prep.checks")),
+        *(
+            pytest.param(module, marks=pytest.mark.slow)
+            for module in ("typer", "pydantic_core", "nmt_prep.runs.checks")
+        ),
     ],
 )
 def test_ctrl_c_while_modules_load(place: Path, module: str) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from nmt_prep.base.errors import InvalidTextError
 from nmt_prep.cli.text_stream import carriage_return_hint, input_lines, write_lines
-from nmt_prep.errors import InvalidTextError
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from nmt_prep.base.errors import ConfigError
 from nmt_prep.config.file import parse_yaml, read_file
-from nmt_prep.errors import ConfigError
 
 
 def test_values_and_line_numbers_of_keys() -> None:

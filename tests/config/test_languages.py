@@ -6,10 +6,10 @@ import string
 import langcodes
 import pytest
 
-from nmt_prep.checks import check_config
+from nmt_prep.base.errors import ConfigError
 from nmt_prep.config import Config
 from nmt_prep.config.languages import _TWO_LETTERS
-from nmt_prep.errors import ConfigError
+from nmt_prep.runs.checks import check_config
 
 
 def config(source: str, target: str, **corpus: object) -> Config:

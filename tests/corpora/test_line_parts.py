@@ -13,16 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.artefacts import point_to
-from nmt_prep.corpora import Fault, PairBatch, iter_pairs, line_parts, open_corpus, parts, row_groups
+from nmt_prep.base.artefacts import point_to
+from nmt_prep.base.digests import DigestCache, StepRange, sha256_of
+from nmt_prep.base.errors import CorpusError
+from nmt_prep.base.sides import SIDES
+from nmt_prep.corpora import Fault, PairBatch, chunks, iter_pairs, line_parts, open_corpus, parts, row_groups
 from nmt_prep.corpora.line_parts import LineGroup, LinePart, TextFile
 from nmt_prep.corpora.parts import PairFile, write_line_parts, write_parts
 from nmt_prep.corpora.reader import numbered
-from nmt_prep.digests import DigestCache, StepRange, sha256_of
-from nmt_prep.errors import CorpusError
-from nmt_prep.lines import chunks
-from nmt_prep.sides import SIDES
-from tests.corpora import builders
+from tests.corpora.formats import builders
 
 LINE = st.sampled_from(["", "a", "bc\r", "\r", "é" * 9, "longer than the others " * 2, "\u3000"])
 STEP = 16
@@ -30,7 +29,7 @@ STEP = 16
 
 def steps_of(path: Path) -> StepRange:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nmt_prep.digests.STEP_BYTES", STEP)
+        patch.setattr("nmt_prep.base.digests.STEP_BYTES", STEP)
         steps = DigestCache(path.parent).steps(path)
     return steps.of_range(0, steps.size)
 

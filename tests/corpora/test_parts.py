@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_prep.base.digests import sha256_of
+from nmt_prep.base.errors import CorpusError
 from nmt_prep.corpora import PairBatch, iter_pairs, row_groups
 from nmt_prep.corpora import parts as module
 from nmt_prep.corpora.parts import BatchFile, PairFile, part_schema, write_parts
-from nmt_prep.digests import sha256_of
-from nmt_prep.errors import CorpusError
 
 
 def batch(sources: list[str], targets: list[str], first_row: int = 0) -> PairBatch:

@@ -8,7 +8,7 @@ import pytest
 
 from nmt_prep.corpora import open_corpus, reader_of, registry
 from nmt_prep.corpora.reader import Reader
-from tests.corpora.builders import LANGUAGES, corpus, pairs_of
+from tests.corpora.formats.builders import LANGUAGES, corpus, pairs_of
 
 
 @pytest.mark.parametrize("name", registry.BUILT_IN)

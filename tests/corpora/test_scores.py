@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_prep.base.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.corpora import PairBatch, Reader
 from nmt_prep.corpora.registry import column_files
 from nmt_prep.corpora.scores import ColumnLines, column_of, score_of, with_columns
 from nmt_prep.corpora.slices import LineStart
-from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
-from tests.corpora.builders import corpus, reader
-from tests.corpora.test_memories_tmx import tmx, unit
-from tests.corpora.test_parquet import parquet
+from tests.corpora.formats.builders import corpus, reader
+from tests.corpora.formats.test_memories_tmx import tmx, unit
+from tests.corpora.formats.test_parquet import parquet
 
 ENDS = {"source": "en", "target": "zh"}
 

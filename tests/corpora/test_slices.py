@@ -14,14 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep import digests
-from nmt_prep.corpora import Reader, open_corpus, reader_of, slices
+from nmt_prep.base import digests
+from nmt_prep.base.errors import CorpusError
+from nmt_prep.corpora import Reader, chunks, open_corpus, reader_of, slices
+from nmt_prep.corpora.chunks import one_byte_newlines
 from nmt_prep.corpora.slices import LineIndex, LineStart, count_range, cut, line_slice
-from nmt_prep.errors import CorpusError
-from nmt_prep.lines import chunks
-from nmt_prep.lines.chunks import one_byte_newlines
 from tests.conftest import examples
-from tests.corpora.builders import LANGUAGES, corpus, write
+from tests.corpora.formats.builders import LANGUAGES, corpus, write
 
 MARK = codecs.BOM_UTF8
 

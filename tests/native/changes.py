@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
-from tests.corpora.fuzzing import mutated
+from tests.corpora.formats.fuzzing import mutated
 from tests.reference import records
 from tests.subwords.sentencepiece import models as sentencepiece
 

@@ -1,6 +1,6 @@
 """Fuzzes the readers of files from outside: damaged and hostile files are read, or refused with an error of nmt_prep.
 
-Each target has valid files, which :func:`tests.corpora.fuzzing.mutated` or its own function changes.
+Each target has valid files, which :func:`tests.corpora.formats.fuzzing.mutated` or its own function changes.
 ``scripts/check --full`` runs the long test with the address sanitizer. If the sanitizer ends the process, the last file
 of each target is in ``build/fuzz/``.
 """
@@ -22,19 +22,19 @@ from _nmt_prep_core import Bucket, ByteBPESplitter, SentencePieceTrainingText, b
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.align.model import Model
-from nmt_prep.align.training import learn
+from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import NmtPrepError
+from nmt_prep.cleaning.align.learning import learn
+from nmt_prep.cleaning.align.model import Model
 from nmt_prep.cleaning.languages import FastTextIdentifier
-from nmt_prep.columns import Ragged
-from nmt_prep.errors import NmtPrepError
-from nmt_prep.records.reader import read_shard
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 from nmt_prep.subwords.tokenizer import IdLayout, Tokenizer
-from tests.align.corpus import SOURCE, TARGET, column, trained
+from nmt_prep.training.records.shard_reader import read_shard
+from tests.cleaning.align.corpus import SOURCE, TARGET, column, trained
 from tests.cleaning.languages import models as fasttext
 from tests.conftest import REPOSITORY, examples
-from tests.corpora.fuzzing import mutated
+from tests.corpora.formats.fuzzing import mutated
 from tests.native import changes
 from tests.reference import records
 from tests.reference.sentencepiece import CONTROL, NORMAL, UNUSED, USER_DEFINED

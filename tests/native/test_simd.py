@@ -31,11 +31,11 @@ from _nmt_prep_core import (
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.cleaning.fixes import Fixer
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
-from tests.align.corpus import SOURCE, TARGET, trained
+from nmt_prep.text.fixes import Fixer
+from tests.cleaning.align.corpus import SOURCE, TARGET, trained
 from tests.conftest import examples
 from tests.reference import byte_bpe, fixes, near, records, t2t
 from tests.reference.utf8 import first_invalid

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from _nmt_prep_core import UNICODE_VERSION, T2TModel, T2TTokenCounter, is_alphanumeric
 
-from nmt_prep.errors import InvalidTextError
+from nmt_prep.base.errors import InvalidTextError
 
 
 def column(*lines: bytes) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,7 @@ from _nmt_prep_core import (
     ordered_records,
 )
 
-from nmt_prep.columns import TextColumn
+from nmt_prep.base.columns import TextColumn
 
 Calls: TypeAlias = "tuple[Callable[[], object], Callable[[], object]]"
 """A long call of an object, and a short one."""

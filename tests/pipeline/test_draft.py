@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nmt_prep import artefacts
+from nmt_prep.base import artefacts
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, empty_trash_behind
 
 FIRST, SECOND = "1" * 64, "2" * 64

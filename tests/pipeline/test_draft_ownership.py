@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.errors import OutputError
+from nmt_prep.base.errors import OutputError
 from nmt_prep.pipeline.draft import MARKER, Draft, check_places, mark_output_directory, note_made
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
-from nmt_prep.runner import plan, run, run_share
+from nmt_prep.runs.runner import plan, run, run_share
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.report import Report

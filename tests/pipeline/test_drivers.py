@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.engines import LocalEngine, Tick
-from nmt_prep.errors import OutputError
+from nmt_prep.base.errors import OutputError
+from nmt_prep.base.progress import Meter, Progress
 from nmt_prep.pipeline.drivers import RoundState, Share, TaskNotes, TaskRunner, list_rounds, run_rounds, run_share
+from nmt_prep.pipeline.engines import LocalEngine, Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.progress import Meter, Progress
-from tests.engines.numbers import Number, numbers
+from tests.pipeline.engines.numbers import Number, numbers
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.errors import OutputError
+from nmt_prep.base.errors import OutputError
 from nmt_prep.pipeline.lock import is_running, run_lock
 from nmt_prep.pipeline.manifest import Workspace
 from tests.guard import PATIENCE

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import pytest
 
-from nmt_prep.checks import check_config
+from nmt_prep.base.errors import DownloadError, OutputError
+from nmt_prep.base.progress import Progress
 from nmt_prep.config import Config
-from nmt_prep.engines import LocalEngine
-from nmt_prep.errors import DownloadError, OutputError
-from nmt_prep.health.warning import HealthWarning, Warnings
+from nmt_prep.pipeline.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Counts, read_manifest
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
-from nmt_prep.progress import Progress
+from nmt_prep.pipeline.warning import HealthWarning, Warnings
+from nmt_prep.runs.checks import check_config
 
 
 class Read(Stage[NoOutput, None]):

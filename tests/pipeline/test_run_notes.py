@@ -5,7 +5,7 @@ import platform
 from pathlib import Path
 
 from nmt_prep.pipeline.run_notes import read_run_notes
-from nmt_prep.runner import run
+from nmt_prep.runs.runner import run
 from tests.corpus import corpus_config, write_corpus
 
 

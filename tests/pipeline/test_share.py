@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 import nmt_prep
-from nmt_prep import digests
+from nmt_prep.base import digests
+from nmt_prep.base.errors import ConfigError, OutputError
+from nmt_prep.base.progress import Progress
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
-from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.pipeline.drivers import Share
-from nmt_prep.progress import Progress
-from nmt_prep.runner import run_share, tasks
+from nmt_prep.runs.runner import run_share, tasks
 from tests.corpus import corpus_config, tree, write_corpus
-from tests.engines.dying import do_share_and_die
-from tests.engines.test_executor import Events
+from tests.pipeline.engines.dying import do_share_and_die
+from tests.pipeline.engines.test_executor import Events
 
 UP_TO = {"extract": "download", "compile": "extract", "sample": "compile", "encode": "vocab", "shuffle": "vocab"}
 

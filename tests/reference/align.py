@@ -81,7 +81,7 @@ def diagonal(sources: int, targets: int, steepness: float) -> Floats:
 
 @dataclass(frozen=True)
 class Model:
-    """What posteriors are computed from; see nmt_prep.align.model."""
+    """What posteriors are computed from; see nmt_prep.cleaning.align.model."""
 
     forward: Table
     backward: Table

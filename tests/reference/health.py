@@ -1,4 +1,4 @@
-"""Readable twins of the native functions of nmt_prep.health."""
+"""Readable twins of the native functions of nmt_prep.cleaning.health."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from typing import TypeAlias
 import numpy as np
 from _nmt_prep_core import word_spans
 
-from nmt_prep.modifiers.block import Line, Units
-from nmt_prep.modifiers.draws import Draws
-from nmt_prep.modifiers.noise import random_words
+from nmt_prep.training.modifiers.block import Line, Units
+from nmt_prep.training.modifiers.draws import Draws
+from nmt_prep.training.modifiers.noise import random_words
 
 Spans: TypeAlias = list[tuple[int, int]]
 Pairs: TypeAlias = list[tuple[int, int]]

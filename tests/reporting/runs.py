@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import nmt_prep
-from nmt_prep.checks import load_config
+from nmt_prep.runs.checks import load_config
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 

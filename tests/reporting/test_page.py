@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.checks import check_config
 from nmt_prep.reporting import page
 from nmt_prep.reporting.page import render_page
-from nmt_prep.reporting.tables import render_text
+from nmt_prep.reporting.report_tables import render_text
+from nmt_prep.runs.checks import check_config
 from tests.conftest import REPOSITORY
 from tests.reporting.runs import run_toy, summary_of
 

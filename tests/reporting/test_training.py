@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nmt_prep.checks import check_config
 from nmt_prep.reporting.sections.training import section, training_facts
+from nmt_prep.runs.checks import check_config
 
 TEXT = {"news": {"examples": [{"text": {"source": "A big dog.", "target": "Ein großer Hund."}}]}}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.checks import json_schema
+from nmt_prep.runs.checks import json_schema
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "scripts"))

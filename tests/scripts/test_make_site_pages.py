@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import nmt_prep
-import nmt_prep.errors
+import nmt_prep.base.errors
 import nmt_prep.subwords
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -29,7 +29,7 @@ def test_every_public_name_has_a_page() -> None:
     subwords = [name for name in nmt_prep.subwords.__all__ if name not in nmt_prep.__all__]
     public = {f"nmt_prep.{name}" for name in nmt_prep.__all__} | {f"nmt_prep.subwords.{name}" for name in subwords}
     assert public - set(documented()) == {"nmt_prep.NmtPrepError"}
-    assert "nmt_prep.errors" in documented()  # a page for all errors
+    assert "nmt_prep.base.errors" in documented()  # a page for all errors
 
 
 def test_every_note_belongs_to_a_name_with_a_page() -> None:
@@ -37,9 +37,9 @@ def test_every_note_belongs_to_a_name_with_a_page() -> None:
 
 
 def test_every_error_is_shown() -> None:
-    kinds = [kind for _, kind in inspect.getmembers(nmt_prep.errors, inspect.isclass)]
+    kinds = [kind for _, kind in inspect.getmembers(nmt_prep.base.errors, inspect.isclass)]
     errors = [kind for kind in kinds if issubclass(kind, nmt_prep.NmtPrepError)]
-    assert nmt_prep.errors.CorpusError in errors
+    assert nmt_prep.base.errors.CorpusError in errors
     assert [kind.__name__ for kind in errors if not kind.__doc__] == []  # objects without a docstring are left out
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import nmt_prep
-from nmt_prep import runner
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
+from nmt_prep.runs import runner
 from nmt_prep.stages.clean import Clean
 from tests.corpus import tree
 from tests.stages.runs import config_of, manifest, run

@@ -6,13 +6,13 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.checks import check_config
+from nmt_prep.base.progress import Progress
 from nmt_prep.config import Config
-from nmt_prep.engines import LocalEngine
+from nmt_prep.pipeline.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.outcomes import Outcome, Step
 from nmt_prep.pipeline.pipeline import Pipeline
-from nmt_prep.progress import Progress
+from nmt_prep.runs.checks import check_config
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download

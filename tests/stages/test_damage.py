@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from nmt_prep.base.digests import cache_directory
+from nmt_prep.base.errors import ArchiveError, DownloadError
+from nmt_prep.base.progress import Progress
 from nmt_prep.config import Config
-from nmt_prep.digests import cache_directory
-from nmt_prep.engines import LocalEngine
-from nmt_prep.errors import ArchiveError, DownloadError
+from nmt_prep.corpora.sources.lockfile import LockFile
+from nmt_prep.pipeline.engines import LocalEngine
 from nmt_prep.pipeline.pipeline import Pipeline
-from nmt_prep.progress import Progress
-from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.extract import Extract
 from tests.server import WebServer
@@ -126,7 +126,7 @@ def test_a_damaged_file_of_the_users_own(tmp_path: Path) -> None:
 def test_a_file_damaged_after_its_download(server: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = tmp_path / "t.lock"
     # Simulates a faulty disk: the bytes change, but size and times do not.
-    monkeypatch.setattr("nmt_prep.digests.DigestCache._stamp", staticmethod(lambda _: [0, 0, 0, 0]))
+    monkeypatch.setattr("nmt_prep.base.digests.DigestCache._stamp", staticmethod(lambda _: [0, 0, 0, 0]))
     config = config_of(tmp_path, corpus(server.give("/a.tsv.gz", GOOD)))
     run(config, lock, until="download")
     [stored] = (config.run_dir / "downloads").rglob("a.tsv.gz")

@@ -10,14 +10,14 @@ import pytest
 
 import nmt_prep
 from nmt_prep import load_tokenizer
+from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.config import Config
-from nmt_prep.errors import ConfigError, VocabularyError
-from nmt_prep.records.check import check_records
-from nmt_prep.records.dataset_json import load_dataset_info
-from nmt_prep.records.reader import read_shard
-from nmt_prep.records.writer import SpillWriter
-from nmt_prep.stages.vocab import training
+from nmt_prep.stages.vocab import vocab_training as training
 from nmt_prep.subwords.facts import describe_vocabulary
+from nmt_prep.training.records.check import check_records
+from nmt_prep.training.records.dataset_json import load_dataset_info
+from nmt_prep.training.records.shard_reader import read_shard
+from nmt_prep.training.records.writer import SpillWriter
 from tests.corpus import corpus_config, lines_of, tree
 
 TAGS = ["<2zh>", "<2en>"]

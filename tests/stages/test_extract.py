@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from nmt_prep.base.errors import ArchiveError, CorpusError
 from nmt_prep.config import Config
-from nmt_prep.errors import ArchiveError, CorpusError
 from nmt_prep.pipeline.manifest import Workspace
-from nmt_prep.runner import plan
-from nmt_prep.runner import run as verified_run
+from nmt_prep.runs.runner import plan
+from nmt_prep.runs.runner import run as verified_run
 from nmt_prep.stages import extract as module
-from tests.archives.builders import zip_of
+from tests.corpora.archives.builders import zip_of
 from tests.corpus import write_tgz
 from tests.stages.runs import config_of, manifest, run
 

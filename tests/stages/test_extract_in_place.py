@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from nmt_prep import digests
+from nmt_prep.base import digests
+from nmt_prep.base.digests import DigestCache
+from nmt_prep.base.errors import CorpusError
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs, row_groups, slices
-from nmt_prep.digests import DigestCache
-from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.stage import Outputs
+from nmt_prep.runs.lineage import CorpusRows
 from nmt_prep.stages import extract
-from nmt_prep.stages.lineage import CorpusRows
 from tests.corpus import tree, write_tgz
 from tests.stages.runs import config_of, manifest, run
 

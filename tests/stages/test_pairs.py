@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from nmt_prep.artefacts import parse_json_as
-from nmt_prep.batches import BatchSource, read_records
-from nmt_prep.checks import check_config
+from nmt_prep.base.artefacts import parse_json_as
 from nmt_prep.config import Config
-from nmt_prep.records.dataset_json import load_dataset_info
-from nmt_prep.runner import run
+from nmt_prep.runs.checks import check_config
+from nmt_prep.runs.runner import run
 from nmt_prep.stages.align import AlignOutput
+from nmt_prep.training.batches import BatchSource, read_records
+from nmt_prep.training.records.dataset_json import load_dataset_info
 from tests.reference.mmap import read_fairseq
 from tests.stages.runs import manifest
 

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 import nmt_prep
-from nmt_prep.digests import digest_of
-from nmt_prep.errors import ConfigError
-from nmt_prep.runner import run
+from nmt_prep.base.digests import digest_of
+from nmt_prep.base.errors import ConfigError
+from nmt_prep.runs.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.hub import Hub
 
@@ -34,7 +34,7 @@ SPLITS = {
 
 @pytest.fixture(autouse=True)
 def retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 0)
+    monkeypatch.setattr("nmt_prep.corpora.sources.objects.RETRIES", 0)
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import nmt_prep
+from nmt_prep.base.errors import NmtPrepError, OutputError
 from nmt_prep.config import Config
-from nmt_prep.errors import NmtPrepError, OutputError
-from nmt_prep.runner import run
-from nmt_prep.sources.objects import ObjectStore
+from nmt_prep.corpora.sources.objects import ObjectStore
+from nmt_prep.runs.runner import run
 from tests.corpus import corpus_config, tree
 from tests.unreliable_proxy import UnreliableProxy
 
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 @pytest.fixture(autouse=True)
 def retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 2)
+    monkeypatch.setattr("nmt_prep.corpora.sources.objects.RETRIES", 2)
 
 
 @pytest.fixture(scope="module")
@@ -145,13 +145,13 @@ def test_an_aborted_upload_creates_no_object(scene: Scene, tmp_path: Path) -> No
 
 
 def test_an_unreliable_server(scene: Scene, tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 20)
+    monkeypatch.setattr("nmt_prep.corpora.sources.objects.RETRIES", 20)
     with UnreliableProxy(port, 0.3) as proxy:
         scene.run(endpoint=proxy.url)
         scene.assert_published()
         copy = nmt_prep.fetch_run(scene.url, tmp_path / "copy", options={"endpoint_url": proxy.url})
         assert len(tree(copy)) == 16
-    monkeypatch.setattr("nmt_prep.sources.objects.RETRIES", 0)
+    monkeypatch.setattr("nmt_prep.corpora.sources.objects.RETRIES", 0)
     failures: list[str] = []
     with UnreliableProxy(port, 0.9, most=20_000) as proxy:
         for shards in (2, 4, 3):

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nmt_prep
-from nmt_prep import digests
+from nmt_prep.base import digests
+from nmt_prep.base.digests import StepRange
 from nmt_prep.config import Config
 from nmt_prep.corpora.reader import every
-from nmt_prep.digests import StepRange
 from nmt_prep.stages import sample
 from nmt_prep.stages.sample import affordable, sampled_lines, stride_of
 from tests.corpus import corpus_config, write_corpus

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.errors import CorpusError
+from nmt_prep.base.errors import CorpusError
 from nmt_prep.stages.sample import sampled_lines
 from tests.conftest import examples
-from tests.corpora.builders import reader
+from tests.corpora.formats.builders import reader
 from tests.reference.sampling import sample
 
 AMPLE = 1 << 40
@@ -70,7 +70,7 @@ def test_lines_equal_those_of_the_twin(
         lines += parts if parts[-1] else parts[:-1]
     expected = list(sample(lines, 2 * budget * (stride - 1), budget))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nmt_prep.lines.chunks.BLOCK_BYTES", read)
+        patch.setattr("nmt_prep.corpora.chunks.BLOCK_BYTES", read)
         assert taken([directory / f"{number}" for number in range(len(texts))], stride, budget) == expected
 
 

@@ -14,20 +14,21 @@ import pyarrow.parquet as pq
 import pytest
 
 import nmt_prep
-from nmt_prep.checks import check_config
+from nmt_prep.base.errors import AlignmentError, ConfigError, CorpusError, InvalidTextError, NmtPrepError
+from nmt_prep.base.progress import Progress
+from nmt_prep.cleaning.sentences.aligner import Level
 from nmt_prep.config import Config
-from nmt_prep.engines import LocalEngine
-from nmt_prep.errors import AlignmentError, ConfigError, CorpusError, InvalidTextError, NmtPrepError
+from nmt_prep.pipeline.engines import LocalEngine
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import observed_in
-from nmt_prep.progress import Progress
-from nmt_prep.sentences.aligner import Level
+from nmt_prep.runs.checks import check_config
 from nmt_prep.stages import STAGES
-from nmt_prep.stages.sentences import Sentences, reading, tasks
+from nmt_prep.stages.sentences import Sentences, reading
+from nmt_prep.stages.sentences import sentences_tasks as tasks
 from nmt_prep.stages.sentences.observed import SentencesObserved, note_of
 from nmt_prep.stages.sentences.shards import Shard
+from tests.cleaning.sentences.documents import Lines, shuffled_document
 from tests.cli.program import nmt_prep as nmt_prep_command
-from tests.sentences.documents import Lines, shuffled_document
 from tests.stages.runs import manifest
 
 URL = {"source": "en/", "target": "de/"}

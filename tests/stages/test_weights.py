@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import nmt_prep
-from nmt_prep.batches import read_records
-from nmt_prep.checks import check_config
+from nmt_prep.base.errors import ConfigError, CorpusError, RecordsError
 from nmt_prep.config import Config
-from nmt_prep.errors import ConfigError, CorpusError, RecordsError
-from nmt_prep.records.check import check_records
+from nmt_prep.runs.checks import check_config
+from nmt_prep.training.batches import read_records
+from nmt_prep.training.records.check import check_records
 from tests.corpus import tree
 
 OUTPUTS = [{"kind": "text", "pieces": False, "vocab": []}, {"kind": "marian", "shards": {"train": 2}}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmt_prep.columns import TextColumn
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.subwords.dialect import CountColumns
 from nmt_prep.subwords.t2t.training import TokenCounts
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import InvalidTextError, OutputError, TrainingError
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import InvalidTextError, OutputError, TrainingError
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer
 from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts

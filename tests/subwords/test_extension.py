@@ -15,10 +15,10 @@ import pytest
 
 import nmt_prep
 from nmt_prep import subwords
-from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
+from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.config.vocab import VocabOptions
-from nmt_prep.errors import VocabularyError
-from nmt_prep.stages.vocab import training
+from nmt_prep.stages.vocab import vocab_training as training
 from nmt_prep.subwords.dialect import Dialect, TextCounts, Training, TrainingText
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.tokenizer import IdLayout, PieceSpans, Tokenizer

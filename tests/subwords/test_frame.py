@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as PeerTokenizer
 
-from nmt_prep.columns import Ragged
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer, Tokenizer
 from nmt_prep.subwords.frame import Frame
 from tests.reference import records as reference

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nmt_prep import SentencePieceTokenizer
-from nmt_prep.columns import Ragged
-from nmt_prep.errors import EncodeError
+from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import EncodeError
 from nmt_prep.subwords.piece_text import PieceText
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import EncodeError
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.errors import EncodeError
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 from nmt_prep.subwords.t2t import T2TTokenizer

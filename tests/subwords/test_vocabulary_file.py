@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer, Tokenizer
 from nmt_prep.subwords.tokenizer import read_vocabulary
 

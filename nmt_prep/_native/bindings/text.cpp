@@ -9,7 +9,7 @@ namespace {
 
 void raise(const char* name, const char* message) {
     try {
-        const nb::object type = nb::module_::import_("nmt_prep.errors").attr(name);
+        const nb::object type = nb::module_::import_("nmt_prep.base.errors").attr(name);
         PyErr_SetString(type.ptr(), message);
     } catch (nb::python_error& error) {
         error.restore();

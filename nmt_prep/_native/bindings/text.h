@@ -96,7 +96,7 @@ inline std::vector<char32_t> checked_points(const std::vector<std::uint32_t>& po
     return {points.begin(), points.end()};
 }
 
-// Maps the core's exceptions to exceptions of nmt_prep.errors.
+// Maps the core's exceptions to exceptions of nmt_prep.base.errors.
 void translate_text_errors();
 
 }  // namespace nmt_prep

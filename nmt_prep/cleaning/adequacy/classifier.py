@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import ADEQUACY_FEATURES, NumberedPairs, Trees, adequacy_features, count_adequacy_words
 
-from nmt_prep.align.model import SCORE_OPTIONS, Model
-from nmt_prep.align.vocabulary import words_of
-from nmt_prep.cleaning.adequacy.pairs import Integers, MarkedPairs
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.sides import SIDES
+from nmt_prep.cleaning.adequacy.defects import Integers, MarkedPairs
+from nmt_prep.cleaning.align.model import SCORE_OPTIONS, Model
+from nmt_prep.cleaning.align.word_vocabulary import words_of
 from nmt_prep.cleaning.dedup.records import keys_of_pairs
-from nmt_prep.columns import TextColumn
-from nmt_prep.sides import SIDES
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 Gaps: TypeAlias = "npt.NDArray[np.int32]"

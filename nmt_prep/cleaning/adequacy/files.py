@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.align.files import damaged, shared
-from nmt_prep.align.model import Model
+from nmt_prep.base.errors import AlignmentModelError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.adequacy.classifier import CLASSES, FEATURES, Classifier, Forest, Reference
-from nmt_prep.errors import AlignmentModelError
-from nmt_prep.sides import SIDES
+from nmt_prep.cleaning.align.model import Model
+from nmt_prep.cleaning.align.model_files import damaged, shared
 
 _ARRAYS = ("features", "bounds", "children", "values", "roots")
 _MOST = 1 << 60  # Greatest sum of a word that a file may have; sums of sums stay below 2^63

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.base.artefacts import atomic_write, writing
 from nmt_prep.cleaning.dedup.records import GroupedWriter, Records, Slice, parts_of, rows_of, slices_of
 
 Dropped: TypeAlias = Mapping[str, Sequence[Path]]  # The files with the pairs to drop, by reason

@@ -22,11 +22,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, verify_pairs
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.dedup.records import ALL, Group, GroupedWriter, Records, parts_of, places_of
-from nmt_prep.columns import TextColumn
 from nmt_prep.config import DedupSettings
-from nmt_prep.sides import SIDES, Side
 
 RECALL = 0.98  # The probability with which a pair of exactly the given similarity becomes a candidate
 

@@ -33,14 +33,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import ROW_BITS, line_keys, pair_keys
 
-from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.base.artefacts import atomic_write, writing
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import OutputError
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.corpus_rules.top import sortable
 from nmt_prep.cleaning.rule import Values
-from nmt_prep.columns import TextColumn
 from nmt_prep.config import DedupSettings
 from nmt_prep.corpora.parts import scores_of
-from nmt_prep.errors import OutputError
-from nmt_prep.sides import SIDES, Side
 
 KeyKind: TypeAlias = Literal["exact", "normalized"]
 Compared: TypeAlias = Literal["pair", "source", "target"]  # The text that is hashed: both sides together, or one side

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from nmt_prep.base.sides import SIDES
 from nmt_prep.corpora.parts import BEFORE
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.corpora.scores import document_starts
-from nmt_prep.sides import SIDES
 
 MOST = 255  # Maximum number of repeated segments before a pair; of more segments, the first are left out
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import drops_among, partition_records, rank_records, reduce_records
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.dedup.drops import DropWriter, Marks
 from nmt_prep.cleaning.dedup.records import (
     ALL,
@@ -30,7 +31,6 @@ from nmt_prep.cleaning.dedup.records import (
     records_of,
     slices_of,
 )
-from nmt_prep.sides import Side
 
 RUN_ROWS = 1 << 19  # Number of records that are held in memory before they are written
 

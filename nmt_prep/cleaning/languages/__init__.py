@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import FastTextModel
 
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import CleaningError
-from nmt_prep.runtime import installing
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import CleaningError
+from nmt_prep.base.runtime import installing
 
 Probabilities: TypeAlias = "npt.NDArray[np.float32]"
 LabelNumbers: TypeAlias = "npt.NDArray[np.int32]"

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
+from nmt_prep.base.errors import CleaningError
 from nmt_prep.cleaning.presets import is_off
 from nmt_prep.cleaning.rule import Context, Rule, checked_options
 from nmt_prep.config import Section
 from nmt_prep.config.problems import did_you_mean
-from nmt_prep.errors import CleaningError
 
 
 class _Rules(Mapping[str, type[Rule[Any]]]):

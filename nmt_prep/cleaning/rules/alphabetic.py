@@ -16,9 +16,9 @@ from typing import Literal
 
 from _nmt_prep_core import alphabetic_shares, letter_word_shares
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import SHARES, Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 
 class AlphabeticOptions(Section):

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from _nmt_prep_core import average_tokens
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.lengths import lengths
 from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.cleaning.rules.longest_word import WordUnit
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 
 class AverageWordLengthOptions(Section):

@@ -21,10 +21,10 @@ import pyarrow as pa
 from _nmt_prep_core import Lines, common_substring, edit_similarity, equal_letters
 from pydantic import Field
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import NOT_FOUND, SHARES, Context, PairRule, Pairs, Values
-from nmt_prep.columns import TextColumn
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 
 class CopyOptions(Section):

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow.compute as pc
 from _nmt_prep_core import html_tags
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import YES_OR_NO, Pairs, SideRule, Values
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 
 class HtmlOptions(Section):

@@ -36,12 +36,12 @@ import pyarrow.compute as pc
 from _nmt_prep_core import possible_capitals, script_weights
 from pydantic import Field
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.languages import load_identifier, model_file
 from nmt_prep.cleaning.languages.tags import Expected
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, SideRule, Values
-from nmt_prep.columns import TextColumn
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 _log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ both sides. With ``unit: token`` or ``char``, this is OpusFilter's LengthFilter 
 
 from __future__ import annotations
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.lengths import Unit, lengths
 from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 LENGTHS = (0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 1000, 2000, 5000)
 """Edges of a histogram of lengths."""

@@ -23,10 +23,10 @@ import numpy as np
 from _nmt_prep_core import natural_logarithms
 from pydantic import Field
 
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.lengths import Unit, expansion, lengths
 from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, PerSide, Values
 from nmt_prep.config import Section
-from nmt_prep.sides import SIDES, Side
 
 
 class LengthRatioOptions(Section):

@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 
 from _nmt_prep_core import longest_tokens, longest_words
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 WordUnit: TypeAlias = Literal["token", "word"]
 

@@ -21,9 +21,9 @@ from typing import Annotated, Literal, TypeAlias
 from _nmt_prep_core import noise_kinds
 from pydantic import BeforeValidator, Field
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import Pairs, SideRule, Values
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 Kind: TypeAlias = Literal["breadcrumbs", "glued_words", "spaced_letters", "escapes", "mojibake", "unassigned"]
 _BITS: dict[Kind, int] = {

@@ -24,10 +24,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field
 
+from nmt_prep.base.columns import joined_lines
+from nmt_prep.base.errors import CleaningError
+from nmt_prep.base.runtime import child
 from nmt_prep.cleaning.rule import Context, OwnBounds, Pairs, Rule, Values
-from nmt_prep.columns import joined_lines
-from nmt_prep.errors import CleaningError
-from nmt_prep.runtime import child
 
 _SHOWN = 60
 

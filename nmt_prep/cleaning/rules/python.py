@@ -28,10 +28,10 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
+from nmt_prep.base.errors import CleaningError
+from nmt_prep.base.runtime import kept, unstoppable
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.rule import Context, OwnBounds, Pairs, Rule, Values
-from nmt_prep.errors import CleaningError
-from nmt_prep.runtime import kept, unstoppable
-from nmt_prep.sides import SIDES
 
 ENTRY_POINTS = "nmt_prep.rules"  # Group of entry points for rules of installed packages
 

@@ -20,11 +20,11 @@ import pyarrow as pa
 import regex
 from pydantic import Field, field_validator, model_validator
 
+from nmt_prep.base.runtime import available_cores, unstoppable
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import NOT_FOUND, YES_OR_NO, Bounds, Context, PairError, Pairs, Rule, Values
 from nmt_prep.config import Section
 from nmt_prep.config.section import Name
-from nmt_prep.runtime import available_cores, unstoppable
-from nmt_prep.sides import Side
 
 SECONDS = 10.0  # Time limit of a search, for each core: the package regex counts the processor time of all threads
 

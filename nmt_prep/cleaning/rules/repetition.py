@@ -13,9 +13,9 @@ from __future__ import annotations
 from _nmt_prep_core import repetitions
 from pydantic import Field, model_validator
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, SideRule, Values
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 
 class RepetitionOptions(Section):

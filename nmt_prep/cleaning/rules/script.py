@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from _nmt_prep_core import script_shares
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.languages.tags import script_number, scripts_of_language
 from nmt_prep.cleaning.rule import SHARES, Context, Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 
 class ScriptOptions(Section):

@@ -6,11 +6,11 @@ separate from ``length`` so that counts and rejects distinguish short pairs from
 
 from __future__ import annotations
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.lengths import Unit, lengths
 from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.cleaning.rules.length import LENGTHS
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 
 class TooShortOptions(Section):

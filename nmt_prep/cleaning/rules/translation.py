@@ -1,6 +1,6 @@
 """Rule ``translation``: whether the sides of a pair translate each other, by a model of word alignment.
 
-Value: the score of the pair, see :meth:`nmt_prep.align.model.Model.score`. A pair passes if ``value >= min``. A pair
+Value: the score of the pair, see :meth:`nmt_prep.cleaning.align.model.Model.score`. A pair passes if ``value >= min``. A pair
 that has no words on a side is not judged and passes.
 
 In a run, the model is learned from the corpora themselves, and each pair is judged without its own counts and those of
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmt_prep.align.model import shared_model
+from nmt_prep.cleaning.align.model import shared_model
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TranslationOptions
 from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values
 

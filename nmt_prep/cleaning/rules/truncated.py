@@ -14,10 +14,10 @@ import numpy as np
 from _nmt_prep_core import sentence_ends
 from pydantic import Field
 
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.lengths import expansion, lengths
 from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values
 from nmt_prep.config import Section
-from nmt_prep.sides import SIDES
 
 
 class TruncatedOptions(Section):

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from _nmt_prep_core import address_shares
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import SHARES, Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
-from nmt_prep.sides import Side
 
 
 class UrlOnlyOptions(Section):

@@ -14,10 +14,10 @@ import numpy as np
 import regex
 from pydantic import Field
 
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values
 from nmt_prep.config import Section
 from nmt_prep.config.section import Location
-from nmt_prep.sides import SIDES, Side
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
 

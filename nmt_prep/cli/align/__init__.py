@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from nmt_prep.align.links import Symmetrization
-from nmt_prep.align.settings import Settings
+from nmt_prep.cleaning.align.links import Symmetrization
+from nmt_prep.cleaning.align.settings import Settings
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import (
+from nmt_prep.cli.shared_options import (
     STANDARD_INPUT,
     STANDARD_OUTPUT,
     QuietOption,

@@ -12,26 +12,26 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from nmt_prep.align.links import LexicalCounts, Links, pharaoh_text, piece_links, pieces_of, write_shortlist
-from nmt_prep.align.vocabulary import words_of
-from nmt_prep.artefacts import output_file, writing
-from nmt_prep.checks import load_config
-from nmt_prep.cli.options import STANDARD_OUTPUT, check_outputs, files_of_run
+from nmt_prep.base.artefacts import output_file, writing
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.errors import ArgumentError, OutputError
+from nmt_prep.base.progress import Progress
+from nmt_prep.base.sides import SIDES
+from nmt_prep.cleaning.align.links import LexicalCounts, Links, pharaoh_text, piece_links, pieces_of, write_shortlist
+from nmt_prep.cleaning.align.word_vocabulary import words_of
+from nmt_prep.cli.shared_options import STANDARD_OUTPUT, check_outputs, files_of_run
 from nmt_prep.cli.terminal import SafeConsole
-from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.corpora import strip_lines
-from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.pipeline.stage import Outputs, outputs_in
-from nmt_prep.progress import Progress
-from nmt_prep.runner import check_current
-from nmt_prep.sides import SIDES
+from nmt_prep.runs.checks import load_config
+from nmt_prep.runs.runner import check_current
+from nmt_prep.runs.viewing import require
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.align import Align, AlignedPart
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.tokenizer import Tokenizer
-from nmt_prep.viewing import require
 
 
 def write_links(config: Path, overrides: Iterable[str], split: str, output: Path | None) -> None:

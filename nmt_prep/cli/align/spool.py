@@ -10,10 +10,10 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.align.vocabulary import Integers
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import OutputError
+from nmt_prep.cleaning.align.word_vocabulary import Integers
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import OutputError
 
 with delayed_imports():  # only for --scores and --adequacy
     from nmt_prep.cleaning.dedup import records as pair_keys

@@ -15,26 +15,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import ALIGN_MOST_CELLS, ALIGN_MOST_WORDS, NumberedPairs, split_columns
 
-from nmt_prep.align.links import Symmetrization, pharaoh_text
-from nmt_prep.align.model import LEAST_KNOWN, Model, Scores, tells
-from nmt_prep.align.settings import Settings, rounds
-from nmt_prep.align.training import Counter, finished, updated
-from nmt_prep.align.vocabulary import Integers
-from nmt_prep.artefacts import check_writable, output_file, writing
+from nmt_prep.base.artefacts import check_writable, output_file, writing
+from nmt_prep.base.columns import TextColumn, joined_lines
+from nmt_prep.base.errors import AlignmentModelError, CorpusError
+from nmt_prep.base.progress import Progress
+from nmt_prep.base.runtime import available_cores
+from nmt_prep.base.sides import SIDES
+from nmt_prep.cleaning.align.learning import Counter, finished, updated
+from nmt_prep.cleaning.align.links import Symmetrization, pharaoh_text
+from nmt_prep.cleaning.align.model import LEAST_KNOWN, Model, Scores, tells
+from nmt_prep.cleaning.align.settings import Settings, rounds
+from nmt_prep.cleaning.align.word_vocabulary import Integers
 from nmt_prep.cli.align.spool import Batch, Spool, copies_of, text_columns
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import carriage_return_hint, input_blocks, name_of, write_text
-from nmt_prep.columns import TextColumn, joined_lines
-from nmt_prep.errors import AlignmentModelError, CorpusError
-from nmt_prep.lines.blocks import Block
-from nmt_prep.progress import Progress
-from nmt_prep.runtime import available_cores
-from nmt_prep.sides import SIDES
+from nmt_prep.corpora.blocks import Block
 
 with delayed_imports():  # only for --adequacy
     from nmt_prep.cleaning import pair_sample
-    from nmt_prep.cleaning.adequacy import classifier, learning
+    from nmt_prep.cleaning.adequacy import classifier
+    from nmt_prep.cleaning.adequacy import classifier_training as learning
     from nmt_prep.cleaning.adequacy import files as adequacy_files
 
 _FEW_KNOWN = 0.75

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.events import progress_on
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import (
+from nmt_prep.cli.shared_options import (
     STANDARD_INPUT,
     STANDARD_OUTPUT,
     QuietOption,
@@ -19,11 +20,10 @@ from nmt_prep.cli.options import (
     check_outputs,
 )
 from nmt_prep.cli.terminal import SafeConsole
-from nmt_prep.runtime import available_cores
 
 with delayed_imports():
-    from nmt_prep.checks import clean as clean_checks
     from nmt_prep.cli.clean import stream
+    from nmt_prep.runs.checks import clean_checks as clean_checks
 
 _CONFIG = "A YAML file with the sections languages and clean; others are not read."
 _OPUSFILTER = "Apply the filters of this OpusFilter config instead of the preset and the rules of CONFIG."

@@ -19,18 +19,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import typer
 
-from nmt_prep.artefacts import parse_json, write_json
-from nmt_prep.batches.text_stream import StreamBlock
+from nmt_prep.base.artefacts import parse_json, write_json
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.digests import check_regular
+from nmt_prep.base.errors import ArgumentError, OutputError
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cli.stream.opening import Opened
 from nmt_prep.cli.streams import INTERRUPTED, READER_GONE, TERMINATED
 from nmt_prep.cli.terminal import print_remark
-from nmt_prep.columns import TextColumn
-from nmt_prep.curriculum.plan import MAX_ROWS
-from nmt_prep.digests import check_regular
-from nmt_prep.errors import ArgumentError, OutputError
-from nmt_prep.modifiers.block import Rows
-from nmt_prep.outputs.lines import pieces_of
-from nmt_prep.sides import SIDES, Side
+from nmt_prep.training.batches.row_stream import StreamBlock
+from nmt_prep.training.curriculum import MAX_ROWS
+from nmt_prep.training.modifiers.block import Rows
+from nmt_prep.training.outputs.lines import pieces_of
 
 _SECONDS_BETWEEN_NOTES = 1.0
 _SECONDS_BETWEEN_RATES = 60.0

@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from nmt_prep.batches.file_pairs import FilePairs
-from nmt_prep.batches.source import fingerprint
-from nmt_prep.batches.text_stream import TextStream, stream_of_records
+from nmt_prep.base.digests import sha256_of
+from nmt_prep.base.errors import ConfigError, RecordsError
+from nmt_prep.base.sides import Side
 from nmt_prep.config import Config
 from nmt_prep.config.training import TrainingSettings
-from nmt_prep.curriculum import plan_stages
-from nmt_prep.curriculum.opustrainer import OpusTrainerFile, read_opustrainer
-from nmt_prep.digests import sha256_of
-from nmt_prep.errors import ConfigError, RecordsError
-from nmt_prep.records.check import check_records
-from nmt_prep.records.dataset_json import DATASET_FILE, records_in
-from nmt_prep.records.text import TextEncoder
-from nmt_prep.sides import Side
+from nmt_prep.training.batches.file_pairs import FilePairs
+from nmt_prep.training.batches.row_stream import TextStream, stream_of_records
+from nmt_prep.training.batches.source import fingerprint
+from nmt_prep.training.curriculum import plan_stages
+from nmt_prep.training.opustrainer import OpusTrainerFile, read_opustrainer
+from nmt_prep.training.records.check import check_records
+from nmt_prep.training.records.dataset_json import DATASET_FILE, records_in
+from nmt_prep.training.records.text_records import TextEncoder
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
+from nmt_prep.cli.shared_options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import cell, json_line, open_console, print_remark
-from nmt_prep.sides import SIDES
 
 if TYPE_CHECKING:
     from nmt_prep.config import Config
 
 with delayed_imports():
-    from nmt_prep import viewing as pairs
+    from nmt_prep.runs import viewing as pairs
 
 _CUT = 400  # Maximum width of a text in a table, in columns; JSON has the whole text
 
@@ -95,7 +95,7 @@ def _check_trace(given: Mapping[str, object]) -> None:
 
 
 def _print_trace(config: Config, split: str, where: str, *, pieces: bool, as_json: bool) -> None:
-    """Prints where a record comes from; the errors are those of :func:`nmt_prep.viewing.trace`."""
+    """Prints where a record comes from; the errors are those of :func:`nmt_prep.runs.viewing.trace`."""
     traced, total = pairs.trace(config, split, where, pieces=pieces)
     console = open_console(log_width=80)
     if as_json:

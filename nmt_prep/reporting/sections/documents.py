@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nmt_prep.reporting.markup import Content, Markup, behind, el, figure, grid, percent, table, visible
+from nmt_prep.reporting.report_tables import document_table, segment_table, weight_table
 from nmt_prep.reporting.summary import Json, corpora
 from nmt_prep.reporting.svg import Tick, curve, plot
-from nmt_prep.reporting.tables import document_table, segment_table, weight_table
 
 _SHOWN = 12  # Number of documents whose paths are visible at first; the others are folded
 _LISTED = 1000  # Maximum number of documents left out that the page lists

@@ -17,9 +17,9 @@ from nmt_prep.reporting.markup import (
     table,
     table_row,
 )
+from nmt_prep.reporting.report_tables import leak_table
 from nmt_prep.reporting.summary import Json
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
-from nmt_prep.reporting.tables import leak_table
 
 _BINNED = 9  # Bins from this size on hold several sizes, such as 9 to 16
 

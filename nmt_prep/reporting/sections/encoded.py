@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from nmt_prep.base.sides import SIDES
 from nmt_prep.reporting.markup import Content, Markup, behind, el, explanation, figure, grid, short_number, table
+from nmt_prep.reporting.report_tables import language_table, setting_table, vocabulary_table
 from nmt_prep.reporting.summary import Json, corpora, main_split, side_name
 from nmt_prep.reporting.svg import Tick, curve, plot
-from nmt_prep.reporting.tables import language_table, setting_table, vocabulary_table
-from nmt_prep.sides import SIDES
 
 
 def vocabularies(summary: Json) -> Iterator[Content]:

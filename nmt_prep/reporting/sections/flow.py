@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from nmt_prep.reporting.markup import Content, Markup, el, explanation, heat_cell, percent, table, table_row
+from nmt_prep.reporting.report_tables import corpora_table, fix_table, pair_table
 from nmt_prep.reporting.summary import Json, corpora, main_split
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
-from nmt_prep.reporting.tables import corpora_table, fix_table, pair_table
 
 _GROUP_NAMES = {
     "reading": ("unusable", "valid"),

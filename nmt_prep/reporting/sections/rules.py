@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.rule import YES_OR_NO
 from nmt_prep.reporting.markup import (
@@ -27,10 +28,9 @@ from nmt_prep.reporting.markup import (
     table_row,
 )
 from nmt_prep.reporting.profile import summed
+from nmt_prep.reporting.report_tables import LEARNED_RULES, learned_rule_table
 from nmt_prep.reporting.summary import Json, corpora, main_split
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
-from nmt_prep.reporting.tables import LEARNED_RULES, learned_rule_table
-from nmt_prep.sides import SIDES
 
 _EXAMPLES = 5
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from nmt_prep.base.errors import ConfigError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config
-from nmt_prep.curriculum import plan_stages
-from nmt_prep.errors import ConfigError
-from nmt_prep.modifiers import Block, read_modifiers
-from nmt_prep.modifiers.draws import mixed
 from nmt_prep.reporting.markup import Content, behind, el, explanation
+from nmt_prep.reporting.report_tables import stages_table
 from nmt_prep.reporting.summary import Json
-from nmt_prep.reporting.tables import stages_table
-from nmt_prep.sides import SIDES
+from nmt_prep.training.curriculum import plan_stages
+from nmt_prep.training.modifiers import Block, read_modifiers
+from nmt_prep.training.modifiers.draws import mixed
 
 _EXAMPLES = 2
 

@@ -4,8 +4,8 @@
 ``corpora.py`` the corpora and their results. Each other module is a feature, with its tasks and its rounds.
 """
 
-from nmt_prep.stages.clean.corpora import sides_of
+from nmt_prep.stages.clean.clean_stage import Clean, CleanOutput
+from nmt_prep.stages.clean.cleaned_corpora import sides_of
 from nmt_prep.stages.clean.parts import REJECTED
-from nmt_prep.stages.clean.stage import Clean, CleanOutput
 
 __all__ = ["REJECTED", "Clean", "CleanOutput", "sides_of"]

@@ -13,25 +13,30 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt_prep.align.model import shared_model
-from nmt_prep.align.settings import LEARNING_VERSION, SCORE_SETTINGS
-from nmt_prep.align.training import learn as align_learn
-from nmt_prep.align.vocabulary import Integers
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import AlignmentModelError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.adequacy import files
 from nmt_prep.cleaning.adequacy.classifier import Classifier
-from nmt_prep.cleaning.adequacy.learning import ADEQUACY_VERSION, defective_values, first_pairs, learn_first
+from nmt_prep.cleaning.adequacy.classifier_training import (
+    ADEQUACY_VERSION,
+    defective_values,
+    first_pairs,
+    learn_first,
+)
+from nmt_prep.cleaning.align.learning import learn as align_learn
+from nmt_prep.cleaning.align.model import shared_model
+from nmt_prep.cleaning.align.settings import LEARNING_VERSION, SCORE_SETTINGS
+from nmt_prep.cleaning.align.word_vocabulary import Integers
 from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY, AdequacyOptions, incomplete_threshold
 from nmt_prep.cleaning.pair_sample import ORDER
 from nmt_prep.cleaning.repaired import EDGES, BadScores, bins_of, total_bins
 from nmt_prep.cleaning.rule import Values, checked_options
-from nmt_prep.columns import TextColumn
 from nmt_prep.config import Config
-from nmt_prep.engines import Tick
-from nmt_prep.errors import AlignmentModelError
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.sides import SIDES
-from nmt_prep.stages.clean.corpora import CorpusWork, LearnedFacts
+from nmt_prep.stages.clean.cleaned_corpora import CorpusWork, LearnedFacts
 from nmt_prep.stages.clean.learned import (
     LearnedRule,
     LearnedText,

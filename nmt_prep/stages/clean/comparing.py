@@ -9,14 +9,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from nmt_prep.base.errors import CleaningError
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.dedup import spill
 from nmt_prep.cleaning.dedup.drops import ClusterSizes
 from nmt_prep.cleaning.dedup.records import Comparison, KeyKind
 from nmt_prep.cleaning.dedup.spill import MOST_BITS, Corpora, range_bits
 from nmt_prep.corpora.parts import PairFile
-from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.sides import Side
 from nmt_prep.stages.clean.parts import PartTask
 
 LARGEST_BUFFER = 32 << 20

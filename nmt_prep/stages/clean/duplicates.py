@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.artefacts import atomic_write, link_or_copy
+from nmt_prep.base.artefacts import atomic_write, link_or_copy
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.counts import dropped_counts
 from nmt_prep.cleaning.dedup.drops import (
@@ -41,18 +41,18 @@ from nmt_prep.cleaning.rejects import Verdict
 from nmt_prep.config import Config, DedupSettings
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.reader import DOCUMENT
-from nmt_prep.engines import Tick
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.clean.comparing import (
-    PLAN,
-    ComparedPart,
-    ComparedSplit,
-    PlanTask,
-    Ranges,
+from nmt_prep.stages.clean.cleaned_corpora import (
+    CorpusWork,
+    cleaned_corpora,
+    is_deduplicated,
+    section_of,
+    spill_directory,
 )
-from nmt_prep.stages.clean.corpora import CorpusWork, cleaned_corpora, is_deduplicated, section_of, spill_directory
-from nmt_prep.stages.clean.near import NEAR, NEAR_ROUNDS, find_near
+from nmt_prep.stages.clean.comparing import PLAN, ComparedPart, ComparedSplit, PlanTask, Ranges
+from nmt_prep.stages.clean.near_rounds import NEAR, NEAR_ROUNDS, find_near
 from nmt_prep.stages.clean.parts import PartOutput, PartResult, PartTask, part_round
 from nmt_prep.stages.compile import Compile
 

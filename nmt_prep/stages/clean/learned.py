@@ -17,24 +17,31 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.align.model import Model, check_known
-from nmt_prep.align.settings import SCORE_SETTINGS, rounds
-from nmt_prep.align.vocabulary import Integers
-from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.base.artefacts import atomic_write, writing
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import CleaningError, NmtPrepError
+from nmt_prep.base.sides import SIDES
+from nmt_prep.cleaning.align.model import Model, check_known
+from nmt_prep.cleaning.align.settings import SCORE_SETTINGS, rounds
+from nmt_prep.cleaning.align.word_vocabulary import Integers
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, AutoThreshold, TranslationOptions
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.pair_sample import PairSample
 from nmt_prep.cleaning.repaired import FINE, LEAST_PAIRS, REPAIRED_PAIRS, BadScores, Bins, bins_of, total_bins
 from nmt_prep.cleaning.rule import Values
-from nmt_prep.columns import TextColumn
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.engines import Tick
-from nmt_prep.errors import CleaningError, NmtPrepError
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.sides import SIDES
-from nmt_prep.stages.clean.corpora import CleanedCorpus, Compared, CorpusRule, CorpusWork, LearnedFacts, RuleBounds
+from nmt_prep.stages.clean.cleaned_corpora import (
+    CleanedCorpus,
+    Compared,
+    CorpusRule,
+    CorpusWork,
+    LearnedFacts,
+    RuleBounds,
+)
 from nmt_prep.stages.clean.parts import DropBelowTask, PartResult, PartTask
 from nmt_prep.stages.learning import check_memory, threads_for
 from nmt_prep.stages.pair_sample import DrawnFiles, SelectTask, draw_samples, reader_of

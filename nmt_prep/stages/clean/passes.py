@@ -10,21 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
+from nmt_prep.base.errors import CleaningError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
-from nmt_prep.cleaning.decontamination.leaks import Against
-from nmt_prep.cleaning.decontamination.sets import is_decontaminated
 from nmt_prep.cleaning.dedup.records import Comparison
 from nmt_prep.cleaning.dedup.spill import SpillFiles
+from nmt_prep.cleaning.evaluation_sets import is_decontaminated
+from nmt_prep.cleaning.leaks import Against
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.config import Config
-from nmt_prep.errors import CleaningError
-from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.rounds import Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.sides import SIDES
+from nmt_prep.pipeline.warning import HealthWarning
 from nmt_prep.stages.clean.adequacy import Adequacy
-from nmt_prep.stages.clean.comparing import Ranges
-from nmt_prep.stages.clean.corpora import (
+from nmt_prep.stages.clean.cleaned_corpora import (
     CleanedCorpus,
     CorpusRule,
     CorpusWork,
@@ -34,6 +33,7 @@ from nmt_prep.stages.clean.corpora import (
     section_of,
     spill_directory,
 )
+from nmt_prep.stages.clean.comparing import Ranges
 from nmt_prep.stages.clean.duplicates import PASSES, comparisons_in
 from nmt_prep.stages.clean.parts import CorpusTask
 from nmt_prep.stages.clean.top import Top

@@ -13,10 +13,10 @@ from nmt_prep.cleaning.corpus_rules.top import EDGES, TOP, TopOptions, top_thres
 from nmt_prep.cleaning.rule import Values, checked_options
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import score_column, scores_of
-from nmt_prep.engines import Tick
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.clean.corpora import CleanedCorpus, CorpusRule, CorpusWork, RuleBounds
+from nmt_prep.stages.clean.cleaned_corpora import CleanedCorpus, CorpusRule, CorpusWork, RuleBounds
 from nmt_prep.stages.clean.parts import DropBelowTask, drop_below, part_round
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nmt_prep.align.model import Model, shared_model
-from nmt_prep.align.settings import LEARNING_VERSION
+from nmt_prep.cleaning.align.model import Model, shared_model
+from nmt_prep.cleaning.align.settings import LEARNING_VERSION
 from nmt_prep.cleaning.corpus_rules.translation import (
     THRESHOLD_VERSION,
     TRANSLATION,
@@ -20,10 +20,10 @@ from nmt_prep.cleaning.corpus_rules.translation import (
 from nmt_prep.cleaning.repaired import EDGES, BadScores, DrawnPairs, learn_translation, repaired_scores, total_bins
 from nmt_prep.cleaning.rule import checked_options
 from nmt_prep.config import Config
-from nmt_prep.engines import Tick
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.clean.corpora import CorpusWork, LearnedFacts
+from nmt_prep.stages.clean.cleaned_corpora import CorpusWork, LearnedFacts
 from nmt_prep.stages.clean.learned import (
     LearnedRule,
     LearnedText,

@@ -24,19 +24,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import line_keys, pair_keys
 
-from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import TextColumn
+from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import OutputError
+from nmt_prep.base.sides import OTHER, SIDES, Side
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.corpora.parts import SCORE, PairFile, score_column
 from nmt_prep.corpora.reader import PAIRS_PER_BATCH
-from nmt_prep.engines import Tick
-from nmt_prep.errors import OutputError
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.sides import OTHER, SIDES, Side
+from nmt_prep.stages.compile.compile_tasks import CompiledSlice, PartsTask, made_by, write_sound
 from nmt_prep.stages.compile.slices import CorpusFiles
-from nmt_prep.stages.compile.tasks import CompiledSlice, PartsTask, made_by, write_sound
 
 RANGE_BYTES = 32 << 20  # Approximate bytes of the text of a range of keys
 

@@ -10,19 +10,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from nmt_prep.base.digests import FileSteps, StepRange
+from nmt_prep.base.errors import CorpusError
+from nmt_prep.base.file_kinds import mismatch
 from nmt_prep.config import Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import LineSlice, format_of, open_corpus, reader_of
 from nmt_prep.corpora import slices as limits
-from nmt_prep.corpora.plain import unaligned
+from nmt_prep.corpora.chunks import one_byte_newlines
+from nmt_prep.corpora.formats.plain import unaligned
 from nmt_prep.corpora.registry import parts_of
 from nmt_prep.corpora.scores import unequal_lines
-from nmt_prep.corpora.slices import Bounds, LineIndex, LineStart, RangeCounts, count_range, cut, line_slice, whole_lines
-from nmt_prep.digests import FileSteps, StepRange
-from nmt_prep.engines import Tick
-from nmt_prep.errors import CorpusError
-from nmt_prep.file_kinds import mismatch
-from nmt_prep.lines.chunks import one_byte_newlines
+from nmt_prep.corpora.slices import (
+    Bounds,
+    LineIndex,
+    LineStart,
+    RangeCounts,
+    count_range,
+    cut,
+    line_slice,
+    whole_lines,
+)
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 
 Files = Mapping[str, Path]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from nmt_prep.base.errors import CorpusError, InvalidTextError
+from nmt_prep.cleaning.sentences.document_texts import MOST_TIMES, Raw, read_documents
 from nmt_prep.config.documents import Documents
-from nmt_prep.engines import Tick
-from nmt_prep.errors import CorpusError, InvalidTextError
-from nmt_prep.lines.blocks import TextPolicy
+from nmt_prep.corpora.blocks import TextPolicy
+from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.sentences.documents import MOST_TIMES, Raw, read_documents
 from nmt_prep.stages.sentences.shards import write_table
 
 SHARD_BYTES = 2 << 20  # Bytes of text of a shard, both sides together; a longer document is alone in its shard

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nmt_prep.artefacts import atomic_write
-from nmt_prep.sentences.aligner import Level, Texts
-from nmt_prep.sentences.documents import joined
-from nmt_prep.sentences.search import Beads, BeadTotals
-from nmt_prep.sides import SIDES
+from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.sides import SIDES
+from nmt_prep.cleaning.sentences.aligner import Level, Texts
+from nmt_prep.cleaning.sentences.document_texts import joined
+from nmt_prep.cleaning.sentences.search import Beads, BeadTotals
 
 
 @dataclass(frozen=True)

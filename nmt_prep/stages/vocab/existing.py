@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import atomic_write
+from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.errors import ConfigError, NmtPrepError, VocabularyError
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, ExistingVocab
-from nmt_prep.errors import ConfigError, NmtPrepError, VocabularyError
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.download import downloaded_file
 from nmt_prep.stages.needed_files import MERGES, needed_vocabularies, openai_names
 from nmt_prep.subwords import DIALECTS, Dialect, Tokenizer, dialect_in, dialect_named, dialect_of, expects_spm

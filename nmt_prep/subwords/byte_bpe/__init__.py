@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import ClassVar
 
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.config.vocab import ByteBPEVocab
-from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts

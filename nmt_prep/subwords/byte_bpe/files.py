@@ -13,16 +13,10 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from _nmt_prep_core import ByteBPEModel, byte_bpe_rank_merges
 
-from nmt_prep.artefacts import atomic_write
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import (
-    GPT2_PATTERN,
-    Pretokenization,
-    byte_level,
-    bytes_of,
-    spelled,
-)
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, byte_level, bytes_of, spelled
 from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS, published_encoding
 from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary, build_vocabulary
 from nmt_prep.subwords.tokenizer import read_vocabulary

@@ -20,7 +20,7 @@ from typing import Any
 
 from _nmt_prep_core import ByteBPEScanner, ByteBPESplitter, byte_bpe_scanner
 
-from nmt_prep.columns import TextColumn
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.subwords.added import AddedToken, AddedTokenFinder, DividedLines, finder
 from nmt_prep.subwords.tokenizer_json import run_by_tokenizers, steps_of, type_of, without_panic
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import VocabularyError
-from nmt_prep.runtime import needed_extra
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.base.runtime import needed_extra
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
 from nmt_prep.subwords.tokenizer_json import without_panic

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import PROPERTIES_UNICODE_VERSION, ByteBPEModel
 
-from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
-from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.runtime import available_cores
+from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
+from nmt_prep.base.errors import EncodeError, VocabularyError
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.added import SpecialNames, allowed_specials
 from nmt_prep.subwords.byte_bpe.files import Format, load_vocabulary, save_vocabulary
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenizer, spelled

@@ -7,9 +7,9 @@ from typing import Self
 
 from _nmt_prep_core import ByteBPEWordCounter
 
-from nmt_prep.columns import Lines, text_columns
-from nmt_prep.errors import TrainingError
-from nmt_prep.runtime import available_cores
+from nmt_prep.base.columns import Lines, text_columns
+from nmt_prep.base.errors import TrainingError
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import (
     BYTE_CHARACTERS,

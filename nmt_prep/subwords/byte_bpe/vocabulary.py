@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION, PROPERTIES_UNICODE_VERSION, ByteBPEModel
 
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import BYTE_CHARACTERS, Pretokenization, bytes_of, spelled
 from nmt_prep.subwords.tokenizer_json import names_by_id

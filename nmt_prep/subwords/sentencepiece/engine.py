@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import SentencePieceModel, SentencePieceTracer
 
-from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.runtime import needed_extra
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.errors import EncodeError, VocabularyError
+from nmt_prep.base.runtime import needed_extra
 from nmt_prep.subwords.tokenizer import IdLayout, PieceSpans
 
 _log = logging.getLogger(__name__)

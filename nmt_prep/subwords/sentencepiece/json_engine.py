@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import SentencePieceModel
 
-from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords.added import DividedLines, finder
 from nmt_prep.subwords.sentencepiece.engine import Sampling, no_marks
 from nmt_prep.subwords.sentencepiece.json_file import read_json_file

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import TokenizersRules
 
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.sentencepiece.model_file import MOST_PIECES, PieceType
 from nmt_prep.subwords.tokenizer_json import (

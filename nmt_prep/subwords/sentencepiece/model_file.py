@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import write_sentencepiece_pieces
 
-from nmt_prep.columns import TextColumn
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.subwords.sentencepiece.options import NORMALIZER_OPTIONS, TRAINER_OPTIONS, Option
 
 Value = bool | int | float | str | bytes | tuple[str, ...]

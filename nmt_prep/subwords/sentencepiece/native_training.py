@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText, UnigramOptions, learn_unigram
 
-from nmt_prep.columns import TextColumn, check_utf8
-from nmt_prep.errors import InvalidTextError, TrainingError
-from nmt_prep.runtime import available_cores
+from nmt_prep.base.columns import TextColumn, check_utf8
+from nmt_prep.base.errors import InvalidTextError, TrainingError
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.sentencepiece.model_file import Pieces, PieceType, model_file
 from nmt_prep.subwords.sentencepiece.options import typed_options, with_defaults
 from nmt_prep.subwords.sentencepiece.process import LibraryError

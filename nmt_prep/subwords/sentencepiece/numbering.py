@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.errors import EncodeError, VocabularyError
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.model_file import MOST_PIECES, varint
 from nmt_prep.subwords.tokenizer import PieceSpans

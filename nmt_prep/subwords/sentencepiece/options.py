@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nmt_prep.errors import TrainingError
+from nmt_prep.base.errors import TrainingError
 from nmt_prep.subwords.tokenizer_json import SURROGATE
 
 _INT_MAX = 2**31 - 1

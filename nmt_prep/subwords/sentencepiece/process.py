@@ -21,8 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import TrainingError
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import TrainingError
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 _log = logging.getLogger(__name__)

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
-from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.runtime import available_cores
+from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
+from nmt_prep.base.errors import EncodeError, VocabularyError
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.json_engine import JsonModel
 from nmt_prep.subwords.sentencepiece.numbering import NumberedModel, checked_numbering, with_numbering

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from nmt_prep.columns import Lines, TextColumn, check_utf8, text_columns
-from nmt_prep.errors import TrainingError
-from nmt_prep.runtime import check_extra
+from nmt_prep.base.columns import Lines, TextColumn, check_utf8, text_columns
+from nmt_prep.base.errors import TrainingError
+from nmt_prep.base.runtime import check_extra
 from nmt_prep.subwords.sentencepiece.native_training import check_need, library_reason, train_natively
 from nmt_prep.subwords.sentencepiece.options import with_defaults
 from nmt_prep.subwords.sentencepiece.process import LibraryError, TrainingLog, train_in_process

@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import UNICODE_VERSION, T2TModel
 
-from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
-from nmt_prep.errors import VocabularyError
-from nmt_prep.runtime import available_cores
+from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.t2t.training import EOS, PAD, TokenCounts, build_pieces, checked_pieces
 from nmt_prep.subwords.tokenizer import PieceSpans, ProgressCallback, Tokenizer, read_vocabulary, spans_by_size
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from _nmt_prep_core import T2TCandidate, T2TTokenCounter, T2TTrainer
 
-from nmt_prep.columns import Lines, TextColumn, text_columns
-from nmt_prep.errors import InvalidTextError, TrainingError
-from nmt_prep.runtime import available_cores
+from nmt_prep.base.columns import Lines, TextColumn, text_columns
+from nmt_prep.base.errors import InvalidTextError, TrainingError
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.dialect import TextCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback
 

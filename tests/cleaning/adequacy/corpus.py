@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 
-from nmt_prep.align.model import Model
-from nmt_prep.align.settings import Settings
-from nmt_prep.cleaning.adequacy.learning import Learned, learn
-from tests.align.corpus import column, trained
+from nmt_prep.cleaning.adequacy.classifier_training import Learned, learn
+from nmt_prep.cleaning.align.model import Model
+from nmt_prep.cleaning.align.settings import Settings
+from tests.cleaning.align.corpus import column, trained
 
 PAIRS = 2000
 

@@ -20,10 +20,10 @@ from _nmt_prep_core import (
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nmt_prep.align.vocabulary import words_of
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.cleaning.adequacy.classifier import FEATURES
-from nmt_prep.columns import TextColumn
-from tests.align.test_kernels import MODELS, OPTIONS, SHARES, WORDS, Both, numbered
+from nmt_prep.cleaning.align.word_vocabulary import words_of
+from tests.cleaning.align.test_kernels import MODELS, OPTIONS, SHARES, WORDS, Both, numbered
 from tests.reference import adequacy as reference
 from tests.reference import align
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from _nmt_prep_core import ROW_BITS
 
+from nmt_prep.base.errors import OutputError
 from nmt_prep.cleaning.dedup.drops import (
     DropWriter,
     Marks,
@@ -16,7 +17,6 @@ from nmt_prep.cleaning.dedup.drops import (
     read_survivors,
     write_marks,
 )
-from nmt_prep.errors import OutputError
 
 ONE, TWO = 1 << ROW_BITS, 2 << ROW_BITS
 

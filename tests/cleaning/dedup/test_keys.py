@@ -12,9 +12,17 @@ from _nmt_prep_core import KEYS_UNICODE_VERSION, line_keys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.cleaning.dedup.records import Comparison, KeyKind, comparisons_of, keys_of, parts_of, records_of, rows_of
+from nmt_prep.base.errors import InvalidTextError
+from nmt_prep.cleaning.dedup.records import (
+    Comparison,
+    KeyKind,
+    comparisons_of,
+    keys_of,
+    parts_of,
+    records_of,
+    rows_of,
+)
 from nmt_prep.config import DedupSettings
-from nmt_prep.errors import InvalidTextError
 from tests.reference import dedup
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"

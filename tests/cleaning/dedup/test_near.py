@@ -8,10 +8,10 @@ from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, ve
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import InvalidTextError
 from nmt_prep.cleaning.dedup import near
 from nmt_prep.cleaning.dedup.near import Bands
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import InvalidTextError
 from tests.conftest import examples
 from tests.reference import near as reference
 from tests.reference.dedup import OLD_CHARACTERS

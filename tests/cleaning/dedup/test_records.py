@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nmt_prep.base.errors import OutputError
 from nmt_prep.cleaning.dedup.records import GroupedWriter, Records, slices_of
-from nmt_prep.errors import OutputError
 
 
 def numbers(*values: int) -> Records:

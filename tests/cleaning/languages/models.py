@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.cleaning.languages import LanguageIdentifier
-from nmt_prep.columns import TextColumn
 
 Floats = npt.NDArray[np.float32]
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import CleaningError
 from nmt_prep.cleaning import languages
 from nmt_prep.cleaning.languages import FastTextIdentifier, load_identifier, model_file
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import CleaningError
 from tests.cleaning.languages.models import (
     END,
     KINDS,

@@ -5,12 +5,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.adequacy import files
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.config import Languages
-from nmt_prep.sides import SIDES
 from tests.cleaning.adequacy.corpus import learned, line
 
 

@@ -13,13 +13,13 @@ from _nmt_prep_core import Lines, possible_capitals, script_weights
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.counts import judge
 from nmt_prep.cleaning.languages.tags import script_number
 from nmt_prep.cleaning.rule import Bounds, Context, Rule
 from nmt_prep.cleaning.rules import make_rules
-from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages
-from nmt_prep.sides import Side
 from tests.cleaning.languages.models import LINES, dense_model, written
 from tests.cleaning.pairs import pairs
 

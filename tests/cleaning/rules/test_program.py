@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from nmt_prep.base.errors import CleaningError
+from nmt_prep.base.runtime import end_children
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule
 from nmt_prep.cleaning.rules import make_rules, program
 from nmt_prep.config import Languages
-from nmt_prep.errors import CleaningError
-from nmt_prep.runtime import end_children
-from nmt_prep.sides import Side
 from tests.cleaning.pairs import pairs
 from tests.guard import must_end
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from nmt_prep.base.errors import CleaningError
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import YES_OR_NO, Bounds, Context, Pairs, Rule
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.config import Languages
-from nmt_prep.errors import CleaningError
-from nmt_prep.sides import Side
 from tests.cleaning.pairs import pairs
 
 MODULE = """

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.cli.align.spool import Spool, copies_of
-from nmt_prep.columns import TextColumn
 
 
 def test_copies_are_counted_in_shares_of_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.align.corpus import SOURCE, TARGET
 from tests.cleaning.adequacy.corpus import PAIRS, line, text
+from tests.cleaning.align.corpus import SOURCE, TARGET
 from tests.cli.program import nmt_prep
 
 TEXT = "".join(f"{source}\t{target}\n" for source, target in zip(SOURCE, TARGET, strict=True))

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nmt_prep
-from nmt_prep import runner
+from nmt_prep.base.errors import CleaningError
 from nmt_prep.cleaning.dedup import spill
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
-from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.drivers import RoundState, Share
+from nmt_prep.runs import runner
 from nmt_prep.stages.clean import duplicates
 from nmt_prep.stages.clean.comparing import PlanTask, plan_ranges
 from nmt_prep.stages.clean.parts import PartOutput, PartTask

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from nmt_prep.base.errors import CleaningError
 from nmt_prep.corpora import parts
-from nmt_prep.errors import CleaningError
 from tests.stages.cleaning import NONE, PAIRS, cleaned, numbered, write
 from tests.stages.runs import config_of, run, steps
 
@@ -42,7 +42,7 @@ def test_rules_that_drop_a_whole_corpus_are_an_error(tmp_path: Path) -> None:
 
 
 def test_the_first_pairs_of_a_corpus_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.stages.clean.corpora.FIRST_PAIRS", 60)
+    monkeypatch.setattr("nmt_prep.stages.clean.cleaned_corpora.FIRST_PAIRS", 60)
     monkeypatch.setattr(parts, "PART_BYTES", 300)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
     pairs = [*numbered(100, "long"), ("a", "b")]

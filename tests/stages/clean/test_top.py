@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.errors import CleaningError
+from nmt_prep.base.errors import CleaningError
 from tests.stages.cleaning import SHORT, pairs_below, rejected, write
 from tests.stages.runs import config_of, run
 

@@ -10,21 +10,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nmt_prep.align.settings import RUN_SETTINGS
-from nmt_prep.align.training import learn
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import CleaningError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning import repaired
+from nmt_prep.cleaning.align.learning import learn
+from nmt_prep.cleaning.align.settings import RUN_SETTINGS
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
 from nmt_prep.cleaning.rule import Context, Pairs
 from nmt_prep.cleaning.rules import make_rules
-from nmt_prep.columns import TextColumn
 from nmt_prep.config import Config, Languages
 from nmt_prep.corpora import parts
-from nmt_prep.errors import CleaningError
-from nmt_prep.sides import SIDES
+from nmt_prep.runs.trial.data import trial_data
 from nmt_prep.stages.clean import Clean, translation
 from nmt_prep.stages.clean import learned as learned_rules
 from nmt_prep.stages.clean import parts as part_tasks
-from nmt_prep.trial.data import trial_data
 from tests.corpus import tree
 from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
 from tests.stages.runs import config_of, manifest, run

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.errors import AlignmentError, ConfigError, CorpusError
+from nmt_prep.base.errors import AlignmentError, ConfigError, CorpusError
 from tests.corpus import write_tgz
-from tests.stages.compile.test_stage import compiled, plain
+from tests.stages.compile.test_compile_stage import compiled, plain
 from tests.stages.runs import config_of, manifest, run
 
 

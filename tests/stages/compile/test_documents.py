@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from nmt_prep.base.errors import AlignmentError, ConfigError, CorpusError
 from nmt_prep.config import Config
-from nmt_prep.errors import AlignmentError, ConfigError, CorpusError
+from tests.stages.compile.test_compile_stage import plain
 from tests.stages.compile.test_scores import archive
 from tests.stages.compile.test_slices import small_slices, text
-from tests.stages.compile.test_stage import plain
 from tests.stages.runs import config_of, run
 
 NAMES = ["x", "x", "x", "y", "y", "z"]

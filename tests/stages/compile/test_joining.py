@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from nmt_prep.checks import check_config
+from nmt_prep.base.errors import CorpusError
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.stage import Outputs
+from nmt_prep.runs.checks import check_config
+from nmt_prep.runs.lineage import CorpusRows
 from nmt_prep.stages.compile import joining
-from nmt_prep.stages.lineage import CorpusRows
 from tests.stages.runs import manifest, run
 
 GERMAN = [

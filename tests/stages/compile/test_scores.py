@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import nmt_prep
+from nmt_prep.base.errors import AlignmentError, ArchiveError, ConfigError, CorpusError, DownloadError
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import scores_of
-from nmt_prep.errors import AlignmentError, ArchiveError, ConfigError, CorpusError, DownloadError
-from tests.corpora.test_parquet import parquet
+from tests.corpora.formats.test_parquet import parquet
 from tests.corpus import corpus_config, tree, write_corpus
+from tests.stages.compile.test_compile_stage import compiled, plain
 from tests.stages.compile.test_slices import files_of, members_of_a_pattern, small_slices, text
-from tests.stages.compile.test_stage import compiled, plain
 from tests.stages.runs import config_of, manifest, run
 
 Row = tuple[str, int, Any]

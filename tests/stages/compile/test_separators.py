@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import nmt_prep
-from nmt_prep.checks import check_config
-from nmt_prep.records.reader import read_shard
-from tests.corpora.test_alignment import SEPARATORS
+from nmt_prep.runs.checks import check_config
+from nmt_prep.training.records.shard_reader import read_shard
+from tests.corpora.formats.test_alignment import SEPARATORS
 
 
 def test_pairs_stay_pairs_up_to_the_records(tmp_path: Path) -> None:

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep import digests
+from nmt_prep.base import digests
+from nmt_prep.base.digests import sha256_of
+from nmt_prep.base.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.config import Config
 from nmt_prep.corpora import slices
-from nmt_prep.digests import sha256_of
-from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from tests.corpus import corpus_config, tree, write_corpus
-from tests.stages.compile.test_stage import compiled, compiled_rows, plain
+from tests.stages.compile.test_compile_stage import compiled, compiled_rows, plain
 from tests.stages.runs import config_of, manifest, run
 
 

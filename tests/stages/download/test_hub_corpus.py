@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nmt_prep.checks import check_config
+from nmt_prep.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_prep.config import Config
-from nmt_prep.errors import ConfigError, CorpusError, DownloadError
-from nmt_prep.runner import run as run_all
+from nmt_prep.runs.checks import check_config
+from nmt_prep.runs.runner import run as run_all
 from tests.cli.program import nmt_prep
 from tests.hub import TOKEN, Hub
 from tests.stages.runs import config_of, manifest, run, steps

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.errors import DownloadError
-from nmt_prep.sources.hub_files import HubFile, Listing, files_of_split
+from nmt_prep.base.errors import DownloadError
+from nmt_prep.corpora.sources.hub_files import HubFile, Listing, files_of_split
 from tests.corpus import corpus_config, write_corpus
 from tests.hub import TOKEN, Hub, running_hub
 from tests.stages.download.test_hub_corpus import pairs

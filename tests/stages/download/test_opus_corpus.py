@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from nmt_prep.sources.catalogues import SERVICE_VARIABLE
+from nmt_prep.corpora.sources.catalogues import SERVICE_VARIABLE
 from tests.server import Answer, WebServer, web_server
 from tests.stages.runs import config_of, run
 

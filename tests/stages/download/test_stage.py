@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from _nmt_prep_core import block_facts
 
+from nmt_prep.base.errors import DownloadError
 from nmt_prep.config import Config
-from nmt_prep.errors import DownloadError
 from nmt_prep.pipeline.manifest import Workspace
-from nmt_prep.runner import plan
-from nmt_prep.runner import run as verified_run
+from nmt_prep.runs.runner import plan
+from nmt_prep.runs.runner import run as verified_run
 from tests.server import Answer, WebServer
 from tests.stages.runs import config_of, manifest, run
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.errors import ConfigError, DownloadError, VocabularyError
-from nmt_prep.records.dataset_json import load_dataset_info
-from nmt_prep.records.reader import read_shard
+from nmt_prep.base.errors import ConfigError, DownloadError, VocabularyError
+from nmt_prep.training.records.dataset_json import load_dataset_info
+from nmt_prep.training.records.shard_reader import read_shard
 from tests.corpus import corpus_config, pair, write_corpus
 from tests.hub import running_hub
 from tests.server import web_server

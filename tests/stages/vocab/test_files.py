@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.errors import ConfigError, VocabularyError
-from nmt_prep.records.dataset_json import load_dataset_info
+from nmt_prep.base.errors import ConfigError, VocabularyError
+from nmt_prep.training.records.dataset_json import load_dataset_info
 from tests.corpus import corpus_config, pair
 from tests.server import web_server
 from tests.stages.vocab.test_existing import LINES, rows, run

@@ -14,7 +14,7 @@ from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Tokenizer, models
 from tokenizers import pre_tokenizers as peer_pre_tokenizers
 
-from nmt_prep.errors import OutputError, VocabularyError
+from nmt_prep.base.errors import OutputError, VocabularyError
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import (
     BYTE_CHARACTERS,

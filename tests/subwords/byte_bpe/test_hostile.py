@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.conftest import examples

@@ -3,15 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import EncodeError, InvalidTextError, VocabularyError
 from nmt_prep.subwords.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import (
-    GPT2_PATTERN,
-    Pretokenization,
-    Pretokenizer,
-    byte_level,
-)
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, Pretokenizer, byte_level
 from tests.subwords.byte_bpe.models import MODELS
 
 UNRECOGNISED = r"\d+?|é"  # a lazy repetition

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tiktoken.load import load_tiktoken_bpe
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
-from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
+from nmt_prep.base.errors import EncodeError, InvalidTextError, VocabularyError
 from nmt_prep.subwords import load_tokenizer
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, is_gpt2_pattern
 from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS

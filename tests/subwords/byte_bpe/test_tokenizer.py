@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.columns import Ragged
-from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
+from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import EncodeError, InvalidTextError, VocabularyError
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer

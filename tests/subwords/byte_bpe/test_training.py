@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from nmt_prep.errors import InvalidTextError, TrainingError, VocabularyError
+from nmt_prep.base.errors import InvalidTextError, TrainingError, VocabularyError
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from tests.subwords.byte_bpe.samples import LINES

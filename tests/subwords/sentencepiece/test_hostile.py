@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from _nmt_prep_core import SentencePieceModel, SentencePieceTracer
 
-from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.errors import EncodeError, VocabularyError
 from nmt_prep.subwords.sentencepiece.json_file import Steps
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED

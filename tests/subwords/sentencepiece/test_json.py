@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nmt_prep import load_tokenizer
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords import dialect_in
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece

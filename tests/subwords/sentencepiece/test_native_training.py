@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.errors import MissingPackageError, TrainingError
+from nmt_prep.base.errors import MissingPackageError, TrainingError
 from nmt_prep.subwords.sentencepiece.native_training import library_reason
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.subwords.sentencepiece.trainings import (
@@ -242,7 +242,7 @@ def test_reasons_for_the_library(options: dict[str, Any], reason: str | None) ->
 
 def test_the_library_is_only_needed_for_what_it_trains(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
-    monkeypatch.setattr("nmt_prep.runtime.find_spec", lambda name: None)
+    monkeypatch.setattr("nmt_prep.base.runtime.find_spec", lambda name: None)
     trained = SentencePieceTokenizer.train(LINES, 60, model_type="bpe")
     assert trained.decode(trained.encode("lower")) == "lower"
     with pytest.raises(MissingPackageError, match="training a SentencePiece char model needs sent"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep import load_tokenizer
-from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.base.errors import EncodeError, VocabularyError
 from nmt_prep.subwords.sentencepiece.numbering import checked_numbering
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from nmt_prep.subwords.tokenizer_json import parse_json

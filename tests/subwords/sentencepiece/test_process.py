@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import sentencepiece
 
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import TrainingError
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import TrainingError
 from nmt_prep.subwords import SentencePieceTokenizer
 from nmt_prep.subwords.sentencepiece import process as sentencepiece_process
 from nmt_prep.subwords.sentencepiece.process import LibraryError, train_in_process

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import nmt_prep.subwords.sentencepiece
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.conftest import examples
 from tests.reference import sentencepiece as reference

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.errors import EncodeError
+from nmt_prep.base.errors import EncodeError
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference import sentencepiece as reference
 from tests.reference.sentencepiece import NORMAL

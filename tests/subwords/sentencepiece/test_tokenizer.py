@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nmt_prep.columns import Ragged
-from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
+from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import EncodeError, InvalidTextError, VocabularyError
 from nmt_prep.subwords.sentencepiece.engine import LibraryModel
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference import sentencepiece as reference

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from nmt_prep.errors import InvalidTextError, TrainingError
+from nmt_prep.base.errors import InvalidTextError, TrainingError
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 
 LINES = [f"the {noun} sees a small {noun} near {i} trees" for i, noun in enumerate(["cat", "dog", "man"] * 20)]

@@ -12,7 +12,7 @@ from typing import Any
 import sentencepiece
 from hypothesis import strategies as st
 
-from nmt_prep.columns import text_columns
+from nmt_prep.base.columns import text_columns
 from nmt_prep.subwords.sentencepiece.native_training import train_natively
 from nmt_prep.subwords.sentencepiece.process import LibraryError
 

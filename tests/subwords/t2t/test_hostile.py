@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from nmt_prep.errors import EncodeError
+from nmt_prep.base.errors import EncodeError
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from tests.interrupting import control_c_ends_this
 from tests.subwords.counted import token_counts

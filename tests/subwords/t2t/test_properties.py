@@ -11,8 +11,8 @@ from _nmt_prep_core import T2TTrainer
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.columns import Ragged
-from nmt_prep.errors import EncodeError
+from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import EncodeError
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from nmt_prep.subwords.t2t.training import TokenCounts
 from tests.conftest import examples

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import EncodeError, InvalidTextError, TrainingError, VocabularyError
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.errors import EncodeError, InvalidTextError, TrainingError, VocabularyError
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from nmt_prep.subwords.t2t.training import TokenCounts
 from tests.subwords.counted import as_dict, token_counts

@@ -1,5 +1,5 @@
 // Exceptions of the core for invalid text or options. The bindings convert each to the exception of the same name in
-// nmt_prep.errors; messages are complete sentences for the user.
+// nmt_prep.base.errors; messages are complete sentences for the user.
 #pragma once
 
 #include <stdexcept>

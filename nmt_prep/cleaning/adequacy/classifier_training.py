@@ -1,0 +1,339 @@
+"""Learns a classifier from a corpus: from good pairs, and from defective pairs that are made of them.
+
+Pairs are good if they score better than nearly all pairs with exchanged targets, as a whole and on either side. Without
+this guard, the classifier would learn misaligned and cut pairs of the corpus as good pairs. The features of good and
+defective pairs leave out the pairs' own counts in the model of word alignment. The pairs are divided into halves by
+their text; the trees learned from one half judge the other, so that no pair is judged by trees that learned from it.
+The trees learn twice: the second time without the good pairs that the first trees doubt most, so that a corpus with
+many incomplete pairs does not teach that they are good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from _nmt_prep_core import ADEQUACY_BINS, line_keys, train_trees
+
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import AlignmentModelError
+from nmt_prep.cleaning.adequacy.classifier import (
+    CLASSES,
+    DIRECTIONS,
+    SCORE,
+    VALUES,
+    Classifier,
+    Floats,
+    Forest,
+    Reference,
+    count_words,
+    features,
+    halves_of,
+    length_classes,
+    no_words,
+)
+from nmt_prep.cleaning.adequacy.defects import (
+    KINDS,
+    Draws,
+    Integers,
+    Made,
+    MarkedPairs,
+    defective,
+    exchanged,
+    good,
+    joined,
+)
+from nmt_prep.cleaning.align.model import Model
+from nmt_prep.cleaning.corpus_rules.adequacy import incomplete_threshold
+from nmt_prep.cleaning.pair_sample import ORDER, below, column_of, first_by, lines_of
+
+COPIES = "copies"  # Column with the number of equal pairs in a text, the pair itself included
+LEAST_PAIRS = 1500  # Minimum number of good pairs to learn a classifier from
+MOST_PAIRS = 15_000  # Maximum number of good pairs to learn a classifier from
+SAMPLE_PAIRS = 5 * MOST_PAIRS  # Maximum number of pairs in which good pairs are sought; more pairs do not help
+
+ADEQUACY_VERSION = 7
+"""To be increased if the same pairs would give another classifier, or the same classifier other values."""
+
+_GUARDED = [SCORE, *VALUES]
+_GUARD = 0.98
+"""Share of the pairs with exchanged targets that good pairs exceed by score, and by the mean value of either side."""
+
+_DEFECTS = 3  # Defective pairs made of each good pair, besides one with an exchanged target
+_JOINED = 0.25  # Share of the good pairs that are used a second time, joined to another good pair
+
+_DOUBTFUL, _MOST_DOUBTFUL = 2, 0.25
+"""The final trees do not learn from the most doubtful good pairs. Their share of the good pairs is the first number
+times the estimated share of incomplete pairs, and at most the second number."""
+
+_DEFECTIVE = 0.95
+"""Share of the defective pairs whose log-odds are lower than the log-odds of any good pair that is not doubtful."""
+
+_EDGES = [round(number / 50 - 12, 2) for number in range(1201)]  # Edges of histograms of log-odds
+_LOWEST = 0.01  # Share of the good pairs of each length with values below 0
+
+_LEAST_OF_LENGTH = 200
+"""Minimum number of good pairs of a class of lengths for which a separate lowest value is computed."""
+
+_TREES, _LEAVES, _RATE, _PENALTY, _SMALLEST = 120, 8, 0.1, 1.0, 20
+
+Keys: TypeAlias = "npt.NDArray[np.uint64]"
+_Classes: TypeAlias = "npt.NDArray[np.bool_]"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A classifier, and the number of good pairs that it learned from."""
+
+    classifier: Classifier
+    good: int
+
+
+def learn(
+    model: Model,
+    source: TextColumn,
+    target: TextColumn,
+    copies: Integers,
+    seed: int = 1,
+    threads: int = 1,
+    sums: tuple[Integers, Integers] | None = None,
+) -> Learned:
+    """Learns a classifier.
+
+    Args:
+        copies: how often the model counted each pair: int64, shape ``[pairs]``.
+        threads: number of threads; it does not change the result.
+        sums: sums of the words of the text in which each pair occurs as often as the model counted it
+            (:func:`~nmt_prep.cleaning.adequacy.classifier.count_words`); None if this text is the given pairs.
+    """
+    corpus = _Corpus.of(model, source, target, copies, threads, sums)
+    rows, known = _good_rows(corpus, Draws(3 * seed))
+    halves = [_Half.of(corpus, half, rows, known, Draws(3 * seed + 1 + half)) for half in (0, 1)]
+    forests, odds = _cross_fitted(halves, threads)
+    doubtful = min(_DOUBTFUL * _incomplete(halves, odds), _MOST_DOUBTFUL)
+    certain = [half.without_doubtful(values, doubtful) for half, values in zip(halves, odds, strict=True)]
+    forests, _ = _cross_fitted(certain, threads)
+    odds = _cross_odds(forests, halves, threads)
+    lengths = [length_classes(half.pairs) for half in halves]
+    good = [half.kinds < 0 for half in halves]
+    lowest = _lowest(*(np.concatenate([a[b] for a, b in zip(each, good, strict=True)]) for each in (odds, lengths)))
+    return Learned(Classifier(model, corpus.reference, (forests[0], forests[1]), lowest), len(rows))
+
+
+@dataclass(frozen=True)
+class FirstPairs:
+    """The distinct pairs of a text with the smallest random numbers, in the order of these."""
+
+    lines: tuple[TextColumn, TextColumn]  # their source and target lines
+    copies: Integers  # how often each occurs in the text: int64, shape `[pairs]`
+
+
+def first_pairs(batches: Iterable[pa.RecordBatch], most: int = SAMPLE_PAIRS) -> FirstPairs:
+    """Finds the first pairs of a text."""
+    held, rows, limit = list[pa.RecordBatch](), 0, 1 << 64
+    for batch in batches:
+        held.append(below(batch, limit))
+        rows += len(held[-1])
+        if rows > 2 * most:  # equal pairs have equal random numbers, so no pair that is dropped here is among the first
+            held = [first_by(ORDER, held)[:most]]
+            rows = len(held[0])
+            if rows == most:
+                limit = int(column_of(held[0], ORDER)[-1]) + 1
+    pairs = first_by(ORDER, held)[:most]
+    counted = COPIES in pairs.schema.names
+    copies = pairs.column(COPIES).to_numpy(zero_copy_only=False) if counted else np.ones(len(pairs), np.int64)
+    return FirstPairs(lines_of(pairs), np.asarray(copies, np.int64))
+
+
+def learn_first(
+    model: Model, batches: Iterable[pa.RecordBatch], seed: int = 1, threads: int = 1
+) -> tuple[Classifier, FirstPairs]:
+    """Learns a classifier from the words of all pairs of a text and from its first pairs, which it returns, too.
+
+    Args:
+        threads: number of threads; it does not change the result.
+    """
+    sums = no_words(model)
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            copies = batch.column(COPIES).to_numpy() if COPIES in batch.schema.names else np.ones(len(batch), np.int64)
+            count_words(model, model.numbered(*lines_of(batch), threads), copies, sums, threads)
+            yield batch
+
+    first = first_pairs(counted())
+    return learn(model, *first.lines, first.copies, seed, threads, sums).classifier, first
+
+
+def _cross_fitted(halves: list[_Half], threads: int) -> tuple[list[Forest], list[Floats]]:
+    """Returns the trees of each half, and the log-odds of its pairs by the trees of the other half."""
+    forests = [trained(half.features, half.kinds < 0, threads) for half in halves]
+    return forests, _cross_odds(forests, halves, threads)
+
+
+def _cross_odds(forests: list[Forest], halves: list[_Half], threads: int) -> list[Floats]:
+    return [
+        forest.trees.predict(half.features, threads) for forest, half in zip(reversed(forests), halves, strict=True)
+    ]
+
+
+def _incomplete(halves: list[_Half], odds: list[Floats]) -> float:
+    """Returns the estimated share of incomplete pairs among the good ones, given log-odds."""
+    kinds, values = np.concatenate([half.kinds for half in halves]), np.concatenate(odds)
+    bins = [
+        np.histogram(np.clip(values[of], _EDGES[0], _EDGES[-1]), _EDGES)[0].tolist()
+        for of in (kinds < 0, *(kinds == kind for kind in range(1, len(KINDS))))
+    ]
+    return incomplete_threshold(_EDGES, bins[0], bins[1:]).noise if any(map(sum, bins[1:])) else 0.0
+
+
+def defective_values(
+    classifier: Classifier, source: TextColumn, target: TextColumn, copies: Integers, seed: int = 1, threads: int = 1
+) -> list[Floats]:
+    """Returns the values of defective pairs that are made of the first pairs of a text.
+
+    Each is judged by the trees that did not learn from the original pair.
+
+    Args:
+        copies: how often the model counted each pair: int64, shape ``[pairs]``.
+        threads: number of threads; it does not change the result.
+
+    Returns:
+        The values of each of the :data:`~nmt_prep.cleaning.adequacy.defects.KINDS` but the first: float64.
+    """
+    pairs = MarkedPairs.of(classifier.model, source, target, threads)
+    rows = np.flatnonzero((pairs.source.sizes > 0) & (pairs.target.sizes > 0))[:MOST_PAIRS]
+    draws = Draws(3 * seed)
+    made = Made.concatenated([defective(pairs, rows, draws) for _ in range(_DEFECTS)])
+    given = features(
+        classifier.model, classifier.reference, made.pairs, copies, threads, sample=pairs, origins=made.origins
+    )
+    values = classifier.values(given[0], made.pairs, halves_of(source, target)[made.origins[:, 0]], threads)
+    return [values[made.kinds == kind] for kind in range(1, len(KINDS))]
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """The pairs that a classifier learns from."""
+
+    model: Model  # a model of word alignment that was learned from the pairs
+    reference: Reference  # the usual values of the pairs
+    pairs: MarkedPairs  # the words of the pairs
+    copies: Integers  # how often the model counted each pair: int64, shape `[pairs]`
+    keys: tuple[Keys, Keys]  # keys of the sources and of the targets; equal lines have equal keys
+    halves: Integers  # the half of each pair: int64, shape `[pairs]`
+    threads: int  # number of threads
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        source: TextColumn,
+        target: TextColumn,
+        copies: Integers,
+        threads: int,
+        sums: tuple[Integers, Integers] | None,
+    ) -> _Corpus:
+        """Returns the pairs of lines."""
+        pairs = MarkedPairs.of(model, source, target, threads)
+        if sums is None:
+            sums = no_words(model)
+            count_words(model, pairs.numbered(), copies, sums, threads)
+        reference = Reference.of(pairs, sums)
+        keys = [line_keys(lines.data, lines.offsets, True)[:, 0] for lines in (source, target)]
+        return cls(model, reference, pairs, copies, (keys[0], keys[1]), halves_of(source, target), threads)
+
+    def features(self, made: Made) -> Floats:
+        """Returns the features of pairs that are made of pairs of the corpus."""
+        return features(
+            self.model,
+            self.reference,
+            made.pairs,
+            self.copies,
+            self.threads,
+            sample=self.pairs,
+            origins=made.origins,
+        )[0]
+
+
+@dataclass(frozen=True)
+class _Half:
+    """Good and defective pairs of one half."""
+
+    pairs: MarkedPairs
+    kinds: Integers  # the index of the defect of each pair; -1 for good pairs
+    features: Floats  # the features of the pairs
+
+    @classmethod
+    def of(cls, corpus: _Corpus, half: int, rows: Integers, known: Floats, draws: Draws) -> _Half:
+        """Makes the pairs of one half, given the good rows and their features."""
+        mine = corpus.halves[rows] == half
+        rows, known = rows[mine], known[mine]
+        made = Made.concatenated(
+            [
+                joined(corpus.pairs, rows[draws.shares(len(rows)) < _JOINED], draws),
+                exchanged(corpus.pairs, rows, draws, corpus.keys),
+                *(defective(corpus.pairs, rows, draws) for _ in range(_DEFECTS)),
+            ]
+        )
+        every = Made.concatenated([good(corpus.pairs, rows), made])
+        return cls(every.pairs, every.kinds, np.concatenate([known, corpus.features(made)]))
+
+    def without_doubtful(self, odds: Floats, share: float) -> _Half:
+        """Returns the pairs without a share of the good pairs: those with the lowest log-odds, which look defective."""
+        good = self.kinds < 0
+        limits = (np.sort(odds[of])[int(most * of.sum())] for of, most in ((good, share), (~good, _DEFECTIVE)))
+        kept = np.flatnonzero(~good | (odds >= min(limits)))
+        return _Half(self.pairs.take(kept), self.kinds[kept], self.features[kept])
+
+
+def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:
+    """Returns the numbers of good pairs, and their features."""
+    rows = np.flatnonzero((corpus.pairs.source.sizes > 0) & (corpus.pairs.target.sizes > 0))
+    rows = rows[:SAMPLE_PAIRS]
+    others = exchanged(corpus.pairs, rows[: 2 * MOST_PAIRS], draws, corpus.keys)
+    guards = np.sort(corpus.features(others)[:, _GUARDED], axis=0)[int(_GUARD * len(others.pairs)) :][:1]
+    known = corpus.features(good(corpus.pairs, rows))
+    better = (known[:, _GUARDED] > guards).all(axis=1) if len(guards) else np.zeros(len(rows), np.bool_)
+    kept = np.flatnonzero(better)[:MOST_PAIRS]
+    if len(kept) < LEAST_PAIRS:
+        raise AlignmentModelError(
+            f"{len(kept):,} of {len(rows):,} pairs translate each other well enough to learn from; it takes "
+            f"{LEAST_PAIRS:,} or more"
+        )
+    return rows[kept], known[kept]
+
+
+def trained(rows: Floats, classes: _Classes, threads: int = 1) -> Forest:
+    """Returns trees that predict ``classes`` from features, as log-odds.
+
+    Args:
+        rows: features: float64, shape ``[pairs, features]``.
+        classes: bool, shape ``[pairs]``.
+        threads: number of threads; it does not change the trees.
+    """
+    places = np.arange(1, ADEQUACY_BINS) * len(rows) // ADEQUACY_BINS
+    edges = [np.unique(np.sort(column)[places]) for column in rows.T]
+    bins = np.stack([np.searchsorted(edge, column) for edge, column in zip(edges, rows.T, strict=True)])
+    options = (_TREES, _LEAVES, _RATE, _PENALTY, _SMALLEST)
+    directions = np.array(DIRECTIONS, np.int8)
+    arrays = train_trees(bins.astype(np.uint8), classes.astype(np.uint8), directions, *options, threads)
+    feature, bound, child, value, roots = arrays
+    for node in np.flatnonzero(feature >= 0):
+        bound[node] = edges[feature[node]][int(bound[node])]
+    return Forest((feature, bound, child, value, roots))
+
+
+def _lowest(odds: Floats, lengths: Integers) -> tuple[float, ...]:
+    """Returns for each class of lengths the log-odds that a share :data:`_LOWEST` of the good pairs falls below."""
+    every = np.sort(odds)
+    lowest = []
+    for length in range(len(CLASSES) + 1):
+        some = np.sort(odds[lengths == length])
+        of = some if len(some) >= _LEAST_OF_LENGTH else every
+        lowest.append(float(of[int(_LOWEST * len(of))]))
+    return tuple(lowest)

@@ -1,1 +1,0 @@
-"""Decontamination: finds pairs that contain segments of evaluation sets."""

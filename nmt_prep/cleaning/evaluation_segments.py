@@ -1,0 +1,202 @@
+"""The segments of all evaluation sets in one file, and the index that finds pairs that contain one of them.
+
+A segment has one or two sides. Its sides are compared with both sides of a pair, whatever their languages. A pair
+matches a segment in one of these ways, the closest first:
+
+- ``exact``: both sides are the same in all bytes.
+- ``pair``: both sides are the same after normalization (:mod:`nmt_prep.cleaning.dedup.records`).
+- ``side``: one side is the same after normalization, and has at least 20 letters.
+- ``covered``: one side has a share of at least ``coverage`` of the different n-grams of a side of the segment.
+
+N-grams consist of two words, or of three characters in scripts that are written without spaces between words. Only
+segments with at least 20 letters and six different n-grams can be covered. A character of a script without spaces
+counts as two letters.
+
+Segments also come from files that are not corpora of a config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import _nmt_prep_core as core
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.digests import sha256_of
+from nmt_prep.base.errors import CorpusError
+from nmt_prep.base.runtime import kept
+from nmt_prep.base.sides import Side
+from nmt_prep.config import Corpus, ExtractSettings, Languages
+from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, parts_of, reader_of
+from nmt_prep.corpora.archives.entry import Archive, without_suffix
+from nmt_prep.corpora.archives.extraction import WHOLE_FILE, extract_members
+from nmt_prep.corpora.blocks import TextPolicy, iter_blocks, spans
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The segments of evaluation sets, and their index."""
+
+    index: SegmentIndex
+    sets: Numbers  # the number of the set of each segment, ascending: int64, shape `[segments]`
+    rows: Numbers  # the row of each segment in its set, counted from 0: int64, shape `[segments]`
+    first: pa.Array  # one side of each segment: an array of strings
+    second: pa.Array  # the other side; empty for segments with one side
+
+    @classmethod
+    def of(cls, batches: Iterable[pa.RecordBatch], coverage: float | None) -> Segments:
+        """Builds the index of batches with the columns ``source``, ``target``, ``set`` and ``row``."""
+        table = pa.Table.from_batches(batches, _schema())
+        first, second, sets, rows = (
+            pa.concat_arrays(table.column(name).chunks or [pa.array([], table.schema.field(name).type)])
+            for name in ("source", "target", "set", "row")
+        )
+        return cls(SegmentIndex(first, second, coverage), sets.to_numpy(), rows.to_numpy(), first, second)
+
+    def search_pairs(self, pairs: PairBatch) -> Matches:
+        """Finds the segments that pairs contain; pairs with an empty target have one side."""
+        return self.index.search({"source": pairs.source, "target": pairs.target})
+
+
+def _schema() -> pa.Schema:
+    """Returns the columns of segments."""
+    return pa.schema(
+        [
+            pa.field("source", pa.large_string(), nullable=False),
+            pa.field("target", pa.large_string(), nullable=False),
+            pa.field("set", pa.int64(), nullable=False),
+            pa.field("row", pa.int64(), nullable=False),
+        ]
+    )
+
+
+def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.RecordBatch]:
+    """Yields the segments of a set that have text, as batches with the number of the set and the rows of the segments."""
+    row = 0
+    for batch in batches:
+        rows = np.arange(row, row + len(batch)) if batch.rows is None else batch.rows
+        row += len(batch)
+        sides = [side.cast(pa.large_string()) for side in (batch.source, batch.target)]
+        filled = pc.or_(*(pc.greater(pc.binary_length(side), 0) for side in sides))
+        columns = [*sides, pa.array(np.full(len(batch), number)), pa.array(rows)]
+        yield pa.record_batch(columns, schema=_schema()).filter(filled)
+
+
+@kept()
+def load_segments(path: Path, sha256: str, coverage: float) -> Segments:
+    """Returns the segments of a file and their index. The last result stays in memory for all tasks of the process."""
+    del sha256
+    return Segments.of(iter_pairs(path), coverage)
+
+
+KINDS = ("none", "exact", "pair", "side", "covered")  # The ways in which a pair matches a segment, by number
+
+Numbers: TypeAlias = "npt.NDArray[np.int64]"
+Kinds: TypeAlias = "npt.NDArray[np.uint8]"
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The segments that a batch of pairs contains."""
+
+    closest: Numbers  # the number of the closest segment of each pair, -1 for none: int64, shape `[pairs]`
+    kinds: Kinds  # how that segment matches, as an index into `KINDS`: uint8, shape `[pairs]`
+    # the share of that segment's n-grams in the pair, 1 if lines are the same: float64, shape `[pairs]`
+    shares: npt.NDArray[np.float64]
+    found: Numbers  # the numbers of all segments that some pair matches, ascending: int64, shape `[found]`
+    found_kinds: Kinds  # the closest kind of match of each of these segments: uint8, shape `[found]`
+
+
+class SegmentIndex:
+    """Finds segments in pairs. Threads may search at the same time."""
+
+    def __init__(self, first: pa.Array, second: pa.Array, coverage: float | None) -> None:
+        """Builds the index.
+
+        Args:
+            second: the other side, of the same length; empty for segments with one side.
+            coverage: the share of n-grams that makes a match, above 0; None to compare whole lines only.
+        """
+        self._size = len(first)
+        one, other = map(TextColumn.from_arrow, (first, second))
+        share = np.inf if coverage is None else coverage
+        self._index = core.SegmentIndex(one.data, one.offsets, other.data, other.offsets, share)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def search(self, text: Mapping[Side, pa.Array]) -> Matches:
+        """Finds the segments that pairs contain."""
+        columns = [TextColumn.from_arrow(lines) for lines in text.values()]
+        one, other = columns if len(columns) == 2 else (columns[0], _empty(len(columns[0])))
+        return Matches(*self._index.search(one.data, one.offsets, other.data, other.offsets))
+
+
+def _empty(lines: int) -> TextColumn:
+    return TextColumn(np.zeros(0, np.uint8), np.zeros(lines + 1, np.int64))
+
+
+_POLICY = TextPolicy(crlf="strip", mark="strip")
+
+
+def read_segments(path: Path, languages: Languages, unpacked: Path) -> Iterator[PairBatch]:
+    """Yields the segments of a file; segments with one side have an empty target.
+
+    A line of a text file is a segment, and so is a line of a TSV file: its first two columns are the sides. Other files
+    are read by the format that their suffix implies.
+    """
+    corpus = _corpus(path)
+    kind = format_of(corpus)
+    if kind != "plain" and parts_of(corpus) != ("both",):
+        raise CorpusError(f"{path}: format {kind} has one file per side; convert it to lines of text, or to TSV")
+    if "fields" in reader_of(kind).options:
+        raise CorpusError(f"{path}: format {kind} needs fields, which cannot be given here; convert it to TSV")
+    content = path
+    if without_suffix(path.name) != path.name:
+        content = unpacked
+        extract_members(
+            Archive(path, path.name, _digest(path)),
+            [WHOLE_FILE],
+            lambda _: unpacked,
+            ExtractSettings(),
+            lambda _: None,
+        )
+    try:
+        if kind in ("plain", "tsv"):
+            yield from _lines(content)
+        else:
+            pairs = open_corpus(corpus.model_copy(update={"format": kind}), [{"both": content}], languages).pairs()
+            yield from (batch.sound() for batch in pairs)
+    except CorpusError as error:
+        raise type(error)(str(error).replace(str(content), str(path))) from error
+
+
+def needs_languages(path: Path) -> bool:
+    """Returns true if the languages decide which texts of a file are read."""
+    return reader_of(format_of(_corpus(path))).multilingual
+
+
+def _corpus(path: Path) -> Corpus:
+    return Corpus.model_validate({"name": "segments", "url": {"both": (str(path),)}})
+
+
+def _digest(path: Path) -> str:
+    try:
+        return sha256_of(path)
+    except OSError as error:
+        raise CorpusError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _lines(path: Path) -> Iterator[PairBatch]:
+    for block in iter_blocks(path, _POLICY):
+        lines = spans(block.data, block.starts, block.ends)
+        with_tab = pc.binary_join_element_wise(lines, pa.scalar("", lines.type), pa.scalar("\t", lines.type))
+        fields = pc.split_pattern(with_tab, "\t", max_splits=2)
+        yield PairBatch(pc.list_element(fields, 0), pc.list_element(fields, 1))

@@ -1,0 +1,187 @@
+"""Turns counts of pairs and records into warnings. The limits are such that clean corpora give no warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from nmt_prep.base.sides import Side
+from nmt_prep.cleaning.lengths import expansion
+from nmt_prep.cleaning.pair_observer import PairFacts
+from nmt_prep.config import Languages
+from nmt_prep.pipeline.warning import HealthWarning
+from nmt_prep.training.records.dataset_json import DatasetInfo
+
+_LEAST_COUNT = 10  # Minimum count for a warning; smaller counts may be chance
+
+_EQUAL_SHARE = 0.05
+_SCRIPT_SHARE = 0.1
+_UNEVEN_SHARE = 0.1
+_MEAN_RATIO = 2.0
+_TRAIN_SHARE = 0.001
+_LOST_SHARE = 0.5
+_TOKEN_RATIO = 3.0
+_LONG_SHARE = 0.01
+_ALONE_SHARE = 0.1
+_SHOWN_LINES = 3
+_SHOWN_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class FrequentLine:
+    """A line that makes up more than 1 % of a side: its text, cut if long, and its number of occurrences."""
+
+    text: str
+    count: int
+
+
+def pair_warnings(
+    split: str,
+    corpus: str,
+    languages: Languages,
+    facts: PairFacts,
+    frequent: Mapping[Side, Sequence[FrequentLine]],
+) -> Iterator[HealthWarning]:
+    """Yields the warnings about the pairs of a corpus."""
+    for side, lines in frequent.items():
+        certain = [line for line in lines if line.count >= _LEAST_COUNT]
+        if certain:
+            total, count = facts.sides[side].lines, sum(line.count for line in certain)
+            text = _frequent_text(certain, side, total)
+            yield HealthWarning("frequent_line", text, corpus, split, side, certain[0].count, count / total)
+    if facts.equal >= max(_LEAST_COUNT, _EQUAL_SHARE * facts.pairs):
+        share = facts.equal / facts.pairs
+        text = (
+            f"both sides of {facts.equal:,} of {facts.pairs:,} pairs ({share:.1%}) are the same text; "
+            "the rule copy of clean drops such pairs"
+        )
+        yield HealthWarning("equal_sides", text, corpus, split, None, facts.equal, share)
+    for side, counted in facts.sides.items():
+        if counted.other_script >= max(_LEAST_COUNT, _SCRIPT_SHARE * counted.examined):
+            share, language = counted.other_script / counted.examined, getattr(languages, side)
+            text = (
+                f"{share:.1%} of the {side} lines are not in the script of their language, {language}; "
+                "check languages, the order of the sides, and the encoding"
+            )
+            yield HealthWarning("script", text, corpus, split, side, counted.other_script, share)
+    yield from _length_warnings(split, corpus, languages, facts)
+
+
+def _length_warnings(split: str, corpus: str, languages: Languages, facts: PairFacts) -> Iterator[HealthWarning]:
+    """Yields a warning if the sides do not have the lengths of translations."""
+    if facts.compared < _LEAST_COUNT:
+        return
+    characters = {side: counted.characters for side, counted in facts.sides.items()}
+    ratio = relative_length(languages, characters)
+    share = facts.uneven / facts.compared
+    if not 1 / _MEAN_RATIO <= ratio <= _MEAN_RATIO:
+        longer, times = ("source", ratio) if ratio > 1 else ("target", 1 / ratio if ratio else float("inf"))
+        text = (
+            f"the {longer} side is {times:.1f} times as long as usual for {languages.source} and {languages.target}; "
+            "check that the sides belong together, and the languages"
+        )
+        yield HealthWarning("length_ratio", text, corpus, split, None, round(ratio, 4))
+    elif share >= _UNEVEN_SHARE and facts.uneven >= _LEAST_COUNT:
+        text = (
+            f"in {share:.1%} of the pairs, one side is more than three times as long as the other, allowing for the "
+            "languages; check the alignment; the rule length_ratio of clean drops such pairs"
+        )
+        yield HealthWarning("length_ratio", text, corpus, split, None, facts.uneven, share)
+
+
+def relative_length(languages: Languages, characters: Mapping[Side, int]) -> float:
+    """Returns the ratio of the lengths of source and target, divided by the usual ratio of the languages."""
+    usual = expansion(languages.source, "char") / expansion(languages.target, "char")
+    return characters["source"] / (characters["target"] * usual) if characters["target"] else float("inf")
+
+
+def leak_warning(split: str, corpus: str, pairs: int, leaks: int, by_corpus: Mapping[str, int]) -> HealthWarning | None:
+    """Returns a warning if pairs of a corpus outside of train are also in train."""
+    if not leaks or leaks < _TRAIN_SHARE * pairs:
+        return None
+    places = ", ".join(f"{name} {count:,}" for name, count in by_corpus.items() if count)
+    share = f"{leaks:,} of {pairs:,} pairs ({leaks / pairs:.1%})"
+    text = f"{share} {'is' if leaks == 1 else 'are'} also in train ({places}); scores on them are too high"
+    return HealthWarning("eval_in_train", text, corpus, split, None, leaks, leaks / pairs)
+
+
+def drops_most(pairs: int, dropped: Mapping[str, int], share: float = _LOST_SHARE) -> bool:
+    """Returns True if more than a share of the pairs of a corpus was dropped."""
+    lost = sum(dropped.values())
+    return lost >= _LEAST_COUNT and lost > share * pairs
+
+
+def loss_warning(
+    split: str,
+    corpus: str,
+    pairs: int,
+    dropped: Mapping[str, int],
+    what: str,
+    explained: str = "",
+    *,
+    first: bool = False,
+) -> HealthWarning:
+    """Returns the warning about a corpus of which most pairs were dropped.
+
+    Args:
+        first: True if only the first pairs of the corpus were counted.
+    """
+    lost = sum(dropped.values())
+    reasons = sorted(dropped.items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(f"{reason} {count:,}" for reason, count in reasons[:_SHOWN_LINES])
+    more = ", …" * (len(reasons) > _SHOWN_LINES)
+    text = f"{what} drops {lost:,} of {'the first ' * first}{pairs:,} pairs ({lost / pairs:.1%}): {shown}{more}"
+    return HealthWarning(
+        "most_dropped", f"{text}; {explained}" if explained else text, corpus, split, None, lost, lost / pairs
+    )
+
+
+def _frequent_text(lines: Sequence[FrequentLine], side: Side, total: int) -> str:
+    first = lines[0]
+    if len(lines) == 1:
+        return f"{first.count:,} of {total:,} {side} lines ({first.count / total:.1%}) are {quoted(first.text)}"
+    count = sum(line.count for line in lines)
+    shown = ", ".join(f"{quoted(line.text)} {line.count:,}" for line in lines[:_SHOWN_LINES])
+    more = ", …" * (len(lines) > _SHOWN_LINES)
+    return f"{len(lines)} lines make up {count / total:.1%} of the {total:,} {side} lines: {shown}{more}"
+
+
+def quoted(text: str) -> str:
+    """Returns the beginning of a text in quotation marks."""
+    return f"“{text if len(text) <= _SHOWN_CHARACTERS else f'{text[: _SHOWN_CHARACTERS - 1]}…'}”"
+
+
+def encoded_warnings(info: DatasetInfo, max_length: int, documented: Collection[str] = ()) -> Iterator[HealthWarning]:
+    """Yields the warnings about the splits of a dataset."""
+    limit, key = (
+        (max_length, "input.max_length") if info.row_length is None else (info.row_length, "records.row_length")
+    )
+    for name, split in info.splits.items():
+        if split.pairs < _LEAST_COUNT:
+            continue
+        ratio = split.source_tokens / max(split.target_tokens, 1)
+        if not 1 / _TOKEN_RATIO <= ratio <= _TOKEN_RATIO:
+            longer, times = ("source", ratio) if ratio > 1 else ("target", 1 / ratio if ratio else float("inf"))
+            text = (
+                f"the {longer} side of {name} has {times:.1f} times as many tokens as the other; check that the "
+                "vocabularies and the tags are those of their sides"
+            )
+            yield HealthWarning("token_ratio", text, None, name, None, round(ratio, 4))
+        dropped = sum(count for length, count in split.max_lengths if length > limit)
+        if dropped >= max(_LEAST_COUNT, _LONG_SHARE * split.pairs):
+            share = dropped / split.pairs
+            text = (
+                f"training leaves out {dropped:,} of {split.pairs:,} pairs of {name} ({share:.1%}), because a side has "
+                f"more than {limit} tokens ({key}); raise it, or use a larger vocabulary"
+            )
+            yield HealthWarning("max_length_drops", text, None, name, None, dropped, share)
+        if info.documents is None or name not in documented:
+            continue
+        alone = sum(count for length, count in split.max_lengths if length > info.documents.max_tokens)
+        if alone >= max(_LEAST_COUNT, _ALONE_SHARE * split.pairs):
+            share = alone / split.pairs
+            text = (
+                f"{alone:,} of {split.pairs:,} segments of {name} ({share:.1%}) are joined with no others, because a "
+                f"side has more than {info.documents.max_tokens} tokens (documents.max_tokens); raise it"
+            )
+            yield HealthWarning("segments_alone", text, None, name, None, alone, share)

@@ -1,0 +1,343 @@
+"""Corpora named by ids of catalogues. nmt_prep fetches and reads them itself, without the catalogue's program.
+
+OPUS: ``opus:<corpus>/<version>/<pair>``, such as ``opus:Books/v1/en-fr``. An id names a zip in Moses layout: one text
+file per side. Its URL comes from OPUS's public service (https://opus.nlpl.eu/opusapi/), which returns a list
+``corpora`` of objects with ``corpus``, ``version``, ``source``, ``target``, ``preprocessing`` and ``url``. Languages
+are in alphabetical order there, whatever the order in the id.
+
+mtdata: ``mtdata:<group>-<name>-<version>-<pair>``, as ``mtdata list --id`` shows them. The index
+(``mtdata.index.Index``) takes most of a minute to build and seconds to load, so its answer for an id is cached in the
+cache directory, per version of mtdata.
+
+sacreBLEU: ``sacrebleu:<test set>/<pair>``, such as ``sacrebleu:wmt18/en-zh``. ``sacrebleu.dataset.DATASETS`` has the
+URL of a set and the members of its archive for the two sides. Of several references the first is taken.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import metadata
+from typing import Any, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from nmt_prep.base.artefacts import parse_json, write_json
+from nmt_prep.base.digests import cache_directory, digest_of
+from nmt_prep.base.errors import ConfigError, DownloadError, OutputError
+from nmt_prep.base.runtime import installing, needed_extra
+from nmt_prep.config.languages import hyphened
+from nmt_prep.config.section import Languages
+from nmt_prep.corpora.sources.address import shown
+from nmt_prep.corpora.sources.web import Client
+
+_T = TypeVar("_T")
+
+SERVICE = "https://opus.nlpl.eu/opusapi/"
+SERVICE_VARIABLE = "NMT_PREP_OPUS_API"  # Environment variable with the URL of another service, such as a local copy
+
+_MOST_BYTES = 10_000_000
+_OPUS_ID = re.compile(
+    r"opus:(?P<corpus>[\w.+-]+)/(?P<version>[\w.+-]+)/(?P<first>[A-Za-z0-9_@]+)-(?P<second>[A-Za-z0-9_@]+)"
+)
+
+_MTDATA_FORMATS = {"txt": "plain", "raw": "plain", "tsv": "tsv", "sgm": "sgm", "tmx": "tmx", "wmt21xml": "wmt_xml"}
+
+_SPLITS = ("train", "dev", "test")
+
+_SACREBLEU_FORMATS = {
+    "FakeSGMLDataset": "sgm",
+    "PlainTextDataset": "plain",
+    "TSVDataset": "tsv",
+    "WMTXMLDataset": "wmt_xml",
+}
+
+
+def ordered(pair: tuple[str, str], languages: Languages, address: str) -> tuple[str, str]:
+    """Returns the pair with the config's source first; ``zh_CN`` matches ``zh`` if there is no exact match."""
+    wanted = languages.source, languages.target
+    for spelling in (_tag, _language):
+        first, second = spelling(pair[0]), spelling(pair[1])
+        if (first, second) == (spelling(wanted[0]), spelling(wanted[1])):
+            return pair
+        if (second, first) == (spelling(wanted[0]), spelling(wanted[1])):
+            return pair[1], pair[0]
+    raise ConfigError(f"{address} is for {'-'.join(pair)}, but languages is {'-'.join(wanted)}; correct one of them")
+
+
+def _tag(code: str) -> str:
+    return hyphened(code.lower()).lower()
+
+
+def _language(code: str) -> str:
+    return _tag(code).partition("-")[0]
+
+
+@dataclass(frozen=True)
+class OpusId:
+    """The parts of an id; ``languages`` are spelled and ordered as in OPUS."""
+
+    corpus: str
+    version: str
+    languages: tuple[str, str]
+
+    def member(self, language: str) -> str:
+        """Returns the name of a language's file in the zip."""
+        return f"{self.corpus}.{'-'.join(self.languages)}.{language}"
+
+
+def parse_id(address: str) -> OpusId:
+    """Parses an id."""
+    match = _OPUS_ID.fullmatch(address)
+    if match is None:
+        raise ConfigError(
+            f"{address}: an OPUS id is opus:<corpus>/<version>/<pair>, such as opus:Books/v1/en-fr; "
+            "https://opus.nlpl.eu lists them"
+        )
+    first, second = sorted((match["first"], match["second"]))
+    return OpusId(match["corpus"], match["version"], (first, second))
+
+
+class NotInOpusError(DownloadError):
+    """OPUS answers that it has no such corpus."""
+
+
+def resolve(address: str, client: Client) -> str:
+    """Returns the URL of the zip that an id names."""
+    named = parse_id(address)
+    source, target = named.languages
+    query = {"corpus": named.corpus, "source": source, "target": target, "preprocessing": "moses"}
+    service = os.environ.get(SERVICE_VARIABLE) or SERVICE
+    corpora = _listed(f"{service}?{urlencode(query)}", client)
+    fitting = [entry for entry in corpora if _names(entry) == (named.corpus, *named.languages, "moses")]
+    for entry in fitting:
+        if entry.get("version") == named.version:
+            return _checked_url(str(entry.get("url")), service, address)
+    versions = ", ".join(sorted({str(entry.get("version")) for entry in fitting}))
+    there = f"it has the versions {versions}" if versions else "it has no version for this pair"
+    near = "" if versions else _nearest_opus(named, service, client)
+    raise NotInOpusError(f"{address}: not found in OPUS{near}; {there}; check the id at https://opus.nlpl.eu")
+
+
+def _nearest_opus(named: OpusId, service: str, client: Client) -> str:
+    """Returns a hint with the corpus of the same languages whose name is nearest; empty if none is near."""
+    source, target = named.languages
+    query = {"source": source, "target": target, "preprocessing": "moses", "version": "latest"}
+    with suppress(DownloadError):
+        return _meant(
+            named.corpus, {str(entry.get("corpus")) for entry in _listed(f"{service}?{urlencode(query)}", client)}
+        )
+    return ""
+
+
+def _listed(url: str, client: Client) -> list[dict[str, Any]]:
+    content = client.read_small(url, _MOST_BYTES)
+    try:
+        entries = parse_json(content)["corpora"]
+        return [entry for entry in entries if isinstance(entry, dict)]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DownloadError(f"{shown(url)}: the answer is not a list of corpora; try again later") from error
+
+
+def _names(entry: dict[str, Any]) -> tuple[object, ...]:
+    return tuple(entry.get(key) for key in ("corpus", "source", "target", "preprocessing"))
+
+
+def _checked_url(url: str, service: str, address: str) -> str:
+    """Returns the URL that the service gives; refuses schemes that a redirect may not have."""
+    parts, asked_at = urlsplit(url), urlsplit(service)
+    if parts.scheme not in {"http", "https"} or (asked_at.scheme, parts.scheme) == ("https", "http"):
+        raise DownloadError(
+            f"{address}: OPUS returned {shown(url)}, which is not https and is refused: report it to OPUS"
+        )
+    return url
+
+
+def describe_mtdata(address: str, languages: Languages) -> dict[str, Any]:
+    """Returns the config keys of a corpus in mtdata's index, as JSON values."""
+    try:
+        version = metadata.version("mtdata")
+    except metadata.PackageNotFoundError:
+        raise ConfigError(f"{address} needs mtdata: {installing('mtdata')}") from None
+    note = cache_directory() / "mtdata" / f"{digest_of([address, version, languages.model_dump()])}.json"
+    with suppress(OSError, ValueError, TypeError):
+        noted = dict(parse_json(note.read_bytes()))
+        if {"url", "format"} <= noted.keys():
+            return noted
+    with _quiet_mtdata():
+        known = _look_up(address, languages)
+    with suppress(OutputError):
+        write_json(note, known)
+    return known
+
+
+def _look_up(address: str, languages: Languages) -> dict[str, Any]:
+    index = needed_extra("mtdata.index", "mtdata", address)
+    tags = needed_extra("mtdata.iso.bcp47", "mtdata", address)
+    try:
+        entry = index.INDEX[index.DatasetId.parse(address.removeprefix("mtdata:"))]
+    except Exception as error:  # mtdata raises KeyError, AssertionError and Exception itself
+        near = _nearest_mtdata(address.removeprefix("mtdata:"), getattr(index.INDEX, "entries", {}))
+        raise ConfigError(
+            f"{address}: mtdata has no such corpus{near}; an id is mtdata:<group>-<name>-<version>-<pair>, and "
+            "`mtdata list --id --langs <pair>` shows them"
+        ) from error
+    if len(entry.did.langs) != 2:
+        raise ConfigError(f"{address} is not a parallel corpus")
+    pair = tags.bcp47(languages.source), tags.bcp47(languages.target)
+    fits, swapped = tags.BCP47Tag.check_compat_swap(pair, entry.did.langs)
+    if not fits:
+        raise ConfigError(f"{address} is not for {languages.source}-{languages.target}; correct the id or languages")
+    kind = _MTDATA_FORMATS.get(entry.in_ext or re.sub(r"\.(gz|bz2|xz)$", "", entry.ext))
+    if kind is None:
+        raise ConfigError(f"{address} is in a format that nmt_prep does not read ({entry.in_ext or entry.ext})")
+    members = list(entry.in_paths or ())
+    urls = [entry.url] if isinstance(entry.url, str) else list(entry.url)
+    if len(urls) > 2 or len(members) > (2 if kind in {"plain", "sgm"} else 1):
+        raise ConfigError(f"{address} has more files than a corpus may have; name the files that you need by url")
+    if len(urls) == 2:
+        return {"format": kind, "url": _sides(urls, swapped)}
+    known: dict[str, Any] = {"format": kind, "url": {"both": urls}}
+    if len(members) == 2:
+        return {**known, **_sides(members, swapped)}
+    if kind == "tsv":
+        known["columns"] = _sides(entry.cols or (0, 1), swapped)
+    if kind == "wmt_xml":
+        known["swap"] = bool(swapped)
+    return {**known, "member": members[0]} if members else known
+
+
+def _sides(both: Sequence[_T], swapped: object) -> dict[str, _T]:
+    """Returns the values of source and target, given in the order of the catalogue."""
+    source, target = reversed(both) if swapped else both
+    return {"source": source, "target": target}
+
+
+def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
+    """Returns a hint with the mtdata id nearest to an unknown id; empty if none is near.
+
+    Only ids with the same languages, or if there are none, of the same group are compared, since mtdata has hundreds of
+    thousands.
+    """
+    if wanted.count("-") < 2:
+        return ""
+    group, *_, first, second = wanted.split("-")
+    known = [str(entry) for entry in entries]
+    endings = (f"-{first}-{second}", f"-{second}-{first}")
+    alike = [name for name in known if name.endswith(endings)]
+    alike = alike or [name for name in known if name.startswith(f"{group}-")]
+    return _meant(wanted, alike)
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+@contextmanager
+def _quiet_mtdata() -> Iterator[None]:
+    """Keeps mtdata from configuring the root logger and from logging."""
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+
+
+@dataclass(frozen=True)
+class MtdataRecipe:
+    """A recipe: a list of corpora for a language pair, as ``mtdata list-recipe`` shows it."""
+
+    name: str
+    languages: tuple[str, str]  # its two languages, as mtdata writes them, such as `eng`
+    url: str  # a page about it; may be empty
+    splits: Mapping[str, tuple[str, ...]]  # ids of mtdata by split, without empty splits
+    monolingual: int  # number of its monolingual corpora, which a config cannot name by id
+
+
+def mtdata_recipe(name: str) -> MtdataRecipe:
+    """Returns a recipe by its name.
+
+    Recipes come from the library, from ``mtdata.recipes*.yml`` in the working directory, and from mtdata's cache
+    directory.
+    """
+    with _quiet_mtdata():
+        try:
+            recipes: Mapping[str, Any] = needed_extra("mtdata.recipe", "mtdata", f"the recipe {name}").RECIPES
+        except ConfigError:
+            raise
+        except Exception as error:  # mtdata raises errors of YAML, of files and of its own checks
+            raise ConfigError(
+                f"mtdata cannot read its recipes ({type(error).__name__}: {error}); check mtdata.recipes*.yml in this "
+                "directory and in mtdata's cache directory"
+            ) from error
+    if name not in recipes:
+        raise ConfigError(f"mtdata has no recipe {name!r}{_meant(name, recipes)}; recipes: {', '.join(recipes)}")
+    recipe = recipes[name]
+    languages = tuple(map(str, recipe.langs))
+    if len(languages) != 2 or "mul" in languages:
+        raise ConfigError(f"the recipe {name} is for {'-'.join(languages)}, but a config has two languages")
+    splits = {split: tuple(map(str, getattr(recipe, split) or ())) for split in _SPLITS}
+    monolingual = sum(len(getattr(recipe, f"mono_{split}", None) or ()) for split in _SPLITS)
+    return MtdataRecipe(
+        name,
+        (languages[0], languages[1]),
+        recipe.url or "",
+        {split: ids for split, ids in splits.items() if ids},
+        monolingual,
+    )
+
+
+def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
+    """Returns the ids of single pairs that an id stands for."""
+    sets = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS
+    whole = address.removeprefix("sacrebleu:")
+    name, _, pair = whole.rpartition("/")
+    if whole in sets:
+        wanted = {_language(languages.source), _language(languages.target)}
+        spoken = {pair: set(map(_language, pair.split("-"))) for pair in sets[whole].langpairs}
+        fitting = [
+            pair for pair, both in spoken.items() if both == wanted or ("mul" in wanted and wanted - both == {"mul"})
+        ]
+        if not fitting:
+            pairs = ", ".join(sets[whole].langpairs)
+            raise ConfigError(f"{address}: it has no pair of {' and '.join(sorted(wanted))}; its pairs are {pairs}")
+        return tuple(f"{address}/{pair}" for pair in fitting)
+    if name in sets:
+        if pair not in sets[name].langpairs:
+            raise ConfigError(f"{address}: the pairs of {name} are {', '.join(sets[name].langpairs)}")
+        return (address,)
+    meant = _meant(whole, sets) or _meant(name, sets)
+    raise ConfigError(
+        f"{address}: sacrebleu has no test set {whole!r}{meant}; an id is sacrebleu:<test set> or sacrebleu:<test "
+        "set>/<pair>, such as sacrebleu:wmt18/en-zh, and `sacrebleu --list` shows the sets"
+    )
+
+
+def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
+    """Returns the config keys of a test set of sacrebleu."""
+    pairs = sacrebleu_pairs(address, languages)
+    if pairs != (address,):
+        raise ConfigError(f"{address} is a whole test set; name a pair of it: {', '.join(pairs)}")
+    name, _, pair = address.removeprefix("sacrebleu:").rpartition("/")
+    test_set = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS[name]
+    if len(test_set.data) != 1:
+        raise ConfigError(f"{address}: {name} consists of {len(test_set.data)} files; name those that you need by url")
+    kind = _SACREBLEU_FORMATS.get(type(test_set).__name__)
+    if kind is None:
+        raise ConfigError(f"{address}: {name} is in a format that nmt_prep does not read; use another set")
+    first, second = pair.split("-")
+    swapped = ordered((first, second), languages, address) != (first, second)
+    known, members = {"url": {"both": tuple(test_set.data)}, "format": kind}, test_set.langpairs[pair][:2]
+    if kind == "wmt_xml":
+        references = tuple(filter(None, test_set.kwargs.get("refs", ())))[:1]
+        return {**known, "member": members[0], "swap": swapped, "references": references or None}
+    if kind == "tsv":  # members are written <column>:<member>
+        columns = [int(entry.partition(":")[0]) for entry in members]
+        return {**known, "member": members[0].partition(":")[2], "columns": _sides(columns, swapped)}
+    return {**known, **_sides(members, swapped)}

@@ -1,5 +1,0 @@
-"""Engines that run the tasks of stages. Results do not depend on the engine or on the number of workers."""
-
-from nmt_prep.engines.engine import Done, Engine, LocalEngine, Task, Tick, Work
-
-__all__ = ["Done", "Engine", "LocalEngine", "Task", "Tick", "Work"]

@@ -1,1 +1,0 @@
-"""Files as lines of UTF-8, one block at a time."""

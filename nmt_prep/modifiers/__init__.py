@@ -1,6 +1,0 @@
-"""Modifiers: functions that change blocks of pairs while they are read for training."""
-
-from nmt_prep.modifiers.block import Block
-from nmt_prep.modifiers.registry import Modifiers, read_modifiers
-
-__all__ = ["Block", "Modifiers", "read_modifiers"]

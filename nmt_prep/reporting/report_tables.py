@@ -1,0 +1,352 @@
+"""The tables of the report, which the page and ``summary.txt`` share.
+
+``summary.txt`` has all of them, at most about 100 columns wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from nmt_prep.base.sides import SIDES
+from nmt_prep.reporting.markup import Markup, percent, size, table, table_row, visible
+from nmt_prep.reporting.summary import Json, about, corpora, languages_in_words, pieces_per, side_name
+
+LEARNED_RULES = {"translation": "Misaligned pairs", "adequacy": "Incomplete pairs"}
+"""Findings of the rules that learn from the corpora, by rule."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table."""
+
+    title: str  # title of the table
+    head: Sequence[str]  # headings of the columns
+    rows: Sequence[Sequence[str | int]]  # the cells of each row; numbers get separators of thousands
+    left: Collection[int] = (0,)  # columns of text, which are aligned to the left
+    keys: int = 1  # number of first columns that identify a row
+
+    def without_empty_columns(self) -> Table:
+        """Returns the table without columns whose cells are all empty."""
+        filled = [number for number in range(len(self.head)) if any(row[number] != "" for row in self.rows)]
+        left = [place for place, number in enumerate(filled) if number in self.left]
+        rows = [[row[number] for number in filled] for row in self.rows]
+        return Table(self.title, [self.head[number] for number in filled], rows, left)
+
+    def markup(self, *, sort: bool = True) -> Markup:
+        """Returns the table for the page; the script may filter rows that begin with a corpus."""
+        by_corpus = self.head[:1] == ["corpus"]
+        rows = (table_row(row, left=self.left, corpus=str(row[0]) if by_corpus else None) for row in self.rows)
+        return table(self.head, rows, caption=self.title, left=self.left, sort=sort)
+
+
+def stages_table(summary: Json) -> Table:
+    """Returns the stages of training."""
+    return Table(
+        "stages of training", STAGES_HEAD, stage_rows(summary.get("training", {}).get("stages", ())), (0, 2, 3, 4)
+    )
+
+
+STAGES_HEAD = ("stage", "pairs", "mixture", "epochs", "modifiers")
+
+
+def stage_rows(stages: Iterable[Json]) -> list[list[str | int]]:
+    """Returns the cells of the stages of training."""
+    return [
+        [
+            stage["name"],
+            "no end" if stage["rows"] is None else stage["rows"],
+            ", ".join(f"{name} {percent(share, 1)}" for name, share in stage["mix"].items()),
+            ", ".join(f"{name} {epochs:,.2f}" for name, epochs in stage["epochs"].items()),
+            ", ".join(stage["modifiers"]),
+        ]
+        for stage in stages
+    ]
+
+
+def corpora_table(summary: Json) -> Table:
+    """Returns the size of each corpus before and after preparation."""
+    rows = []
+    for split, corpus, flow in corpora(summary["flow"]):
+        facts = summary["corpora"][split][corpus]
+        encoded = flow["encoded"] or {"pairs": 0, "source_tokens": 0, "target_tokens": 0}
+        notes = [f"{side} {piece}" for side, piece in facts.get("tag", {}).items()]
+        rows.append(
+            [
+                f"{split}/{corpus}",
+                flow["read"]["pairs"],
+                encoded["pairs"],
+                percent(encoded["pairs"], flow["read"]["pairs"]),
+                size(flow["read"]["bytes"]),
+                size(flow["left"]["bytes"]),
+                encoded["source_tokens"],
+                encoded["target_tokens"],
+                "; ".join([*notes, *(facts[key] for key in ("role", "licence") if key in facts)]),
+            ]
+        )
+    head = ["corpus", "pairs in", "pairs out", "kept", "text in", "text out", "source ids", "target ids", "notes"]
+    return Table("Corpora", head, rows, (0, 8)).without_empty_columns()
+
+
+def document_table(summary: Json) -> Table:
+    """Returns the numbers of documents, sentences and beads of corpora of documents."""
+    rows = [
+        [
+            f"{split}/{corpus}",
+            note["documents"],
+            len(note["refused"]),
+            *note["sentences"],
+            percent(note["alone"], sum(note["sentences"])),
+            note["pairs"],
+            note["weak"],
+        ]
+        for split, corpus, note in corpora(summary.get("documents", {}))
+    ]
+    head = ["corpus", "documents", "left out", "source", "target", "no counterpart", "pairs", "weak"]
+    return Table("Documents and sentences", head, rows)
+
+
+def segment_table(summary: Json) -> Table:
+    """Returns the documents of each split, and how an epoch joins their segments."""
+    rows = []
+    for split, facts in summary.get("segments", {}).items():
+        pairs, sampled = summary["splits"][split]["pairs"], facts["sampled"]
+        mean = f"{pairs / max(facts['documents'], 1):,.1f}"
+        shares = percent(facts["joined"], sampled), f"{facts['rows'] * pairs // sampled:,}"
+        rows.append(
+            [split, facts["documents"], pairs, mean, facts["longest"], *shares, percent(facts["repeated"], sampled)]
+        )
+    head = ["split", "documents", "segments", "mean", "longest", "joined", "rows an epoch", "repeated"]
+    return Table("Segments of documents", head, rows)
+
+
+def weight_table(summary: Json) -> Table:
+    """Returns the distribution of the weights of each split."""
+    rows = [
+        [
+            split,
+            *(f"{value:.3f}" for value in facts["quantiles"]),
+            f"{facts['mean']:.3f}",
+            percent(facts["zero"], facts["sampled"]),
+        ]
+        for split, facts in summary.get("weights", {}).items()
+    ]
+    return Table("Weights", ["split", "least", "10 %", "median", "90 %", "most", "mean", "zero"], rows)
+
+
+def pair_table(summary: Json) -> Table:
+    """Returns the numbers of each pair of languages in train, and its share of an epoch at some temperatures."""
+    pairs: Json = summary.get("pairs", {})
+    total = sum(facts["kept"] for facts in pairs.values())
+    heats = list(next(iter(pairs.values()))["drawn"]) if pairs else []
+    rows = []
+    for pair, facts in pairs.items():
+        lost = sorted(facts["dropped"].items(), key=lambda item: (-item[1], item[0]))
+        row = [pair, facts["read"], facts["kept"], percent(facts["kept"], facts["read"])]
+        shares = [percent(facts["drawn"].get(heat, 0), total) for heat in heats]
+        rows.append([*row, *shares, ", ".join(f"{reason} {number:,}" for reason, number in lost)])
+    head = ["pair", "read", "kept", "share", *(f"epoch at {heat}" for heat in heats), "dropped"]
+    return Table("Pairs of languages", head, rows, (0, len(head) - 1))
+
+
+def language_table(summary: Json) -> Table:
+    """Returns how each language uses the vocabularies, in the samples of train."""
+    rows = [
+        [
+            language,
+            side,
+            *(f"{use['pieces'] / max(use[unit], 1):.3f}" for unit in ("words", "characters", "bytes")),
+            f"{use['escaped']:,} ({percent(use['escaped'], use['characters'], 3)})",
+        ]
+        for side, languages in summary.get("languages_of_sides", {}).items()
+        for language, use in languages.items()
+    ]
+    head = ["language", "side", "pieces per word", "per character", "per byte", "characters without a piece"]
+    return Table("Languages", head, rows, (0, 1), 2)
+
+
+def drop_table(summary: Json) -> Table:
+    """Returns the number of dropped pairs by corpus and reason."""
+    rows = [
+        [
+            f"{split}/{corpus}",
+            drop["group"],
+            drop["reason"],
+            drop["pairs"],
+            percent(drop["pairs"], flow["read"]["pairs"]),
+        ]
+        for split, corpus, flow in corpora(summary["flow"])
+        for drop in flow["drops"]
+    ]
+    return Table("Dropped pairs", ["corpus", "by", "reason", "pairs", "share"], rows, (0, 1, 2), 3)
+
+
+def fix_table(summary: Json) -> Table:
+    """Returns the number of lines that each fix altered."""
+    rows = [
+        [f"{split}/{corpus}", fix, lines]
+        for split, corpus, flow in corpora(summary["flow"])
+        for fix, lines in flow["fixed"].items()
+    ]
+    return Table("Repaired text", ["corpus", "fix", "lines"], rows, (0, 1), 2)
+
+
+def leak_table(summary: Json) -> Table:
+    """Returns the numbers of segments of test sets in the corpora."""
+    rows = [
+        [
+            f"{split}/{leak['corpus']}",
+            leak["set"],
+            leak["segments"],
+            leak["size"],
+            percent(leak["segments"], leak["size"]),
+            leak["pairs"],
+            leak["dropped"],
+        ]
+        for split, leaks in summary.get("leaks", {}).items()
+        for leak in leaks
+    ]
+    head = ["corpus", "test set", "segments found", "of", "share", "in pairs", "dropped"]
+    return Table("Test sets in corpora", head, rows, (0, 1), 2)
+
+
+def learned_rule_table(summary: Json, rule: str) -> Table:
+    """Returns the thresholds and estimates of a rule that learns from the corpora, by corpus."""
+    rows = []
+    for split, corpus, facts in corpora(summary.get(rule, {})):
+        shares = ["" if facts[name] is None else percent(facts[name], 1, 2) for name in ("noise", "found", "lost")]
+        threshold = "" if facts["threshold"] is None else f"{facts['threshold']:.2f}"
+        rows.append([f"{split}/{corpus}", threshold, facts["learned_from"], *shares, facts["left_out"]])
+    head = ["corpus", "threshold", "model pairs", "share", "found", "others lost", "left out because"]
+    return Table(f"{LEARNED_RULES[rule]} (estimates)", head, rows, (0, 6)).without_empty_columns()
+
+
+def vocabulary_table(summary: Json) -> Table:
+    """Returns facts about the vocabularies of both sides, and how the text uses them."""
+    facts = [_vocabulary(summary, side) for side in SIDES]
+    rows = [[name, *(side[name] for side in facts)] for name in facts[0]]
+    return Table("Vocabularies", ["fact", *(side_name(summary, side) for side in SIDES)], rows)
+
+
+def _vocabulary(summary: Json, side: str) -> dict[str, str | int]:
+    vocabulary, use = summary["vocab"][side], summary["pieces"][side]
+    asked = summary["provenance"]["vocab_size"]
+    unknown = use["unknown"]
+    per = {unit: pieces_per(summary, side, unit) for unit in ("word", "char")}
+    return {
+        "kind": vocabulary["kind"],
+        "file": vocabulary["file"],
+        **({} if asked is None else {"pieces asked for": asked}),
+        "pieces": vocabulary["size"],
+        "pieces that do not occur": f"{use['unused']:,} ({percent(use['unused'], use['pieces'])})",
+        "pieces that occur once": use["singletons"],
+        "ids": use["tokens"],
+        "unknown ids": "no such id" if unknown is None else f"{unknown:,} ({percent(unknown, use['tokens'], 3)})",
+        "pieces per word": "-" if per["word"] is None else f"{per['word']:.3f}",
+        "pieces per character": "-" if per["char"] is None else f"{per['char']:.3f}",
+        "characters without a piece, in the sample": f"{use['escaped_kinds']:,} ({use['escaped_count']:,} times)",
+    }
+
+
+_BATCHES = ["batches an epoch", "pairs a batch", "ids a batch", "padding", "pairs left out", "of all"]
+
+
+def batch_table(summary: Json) -> Table:
+    """Returns the batches of each split with the settings of the config."""
+    rows = [
+        [split, *_batches(estimates[0], summary["splits"][split]["pairs"])]
+        for split, estimates in summary["batches"].items()
+        if estimates
+    ]
+    return Table("Batches", ["split", *_BATCHES], rows)
+
+
+def setting_table(summary: Json, split: str) -> Table:
+    """Returns the batches of a split with the settings of the config and with others."""
+    rows = []
+    for estimate in summary["batches"][split]:
+        setting = ", ".join(f"{key}: {_value(value)}" for key, value in estimate["setting"].items())
+        rows.append([setting or "as in the config", *_batches(estimate, summary["splits"][split]["pairs"])])
+    return Table(f"Batches of {split} with different settings", ["setting", *_BATCHES], rows)
+
+
+def _batches(estimate: Json, pairs: int) -> list[str | int]:
+    batches = estimate["batches"]
+    return [
+        estimate["batches_per_epoch"],
+        f"{estimate['pairs'] / batches:,.1f}" if batches else "-",
+        f"{estimate['tokens'] / batches:,.0f}" if batches else "-",
+        percent(estimate["cells"] - estimate["tokens"], estimate["cells"]),
+        estimate["left_out"],
+        percent(estimate["left_out"], pairs),
+    ]
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def record_table(summary: Json) -> Table:
+    """Returns the size of each split."""
+    keys = ("pairs", "shards", "bytes", "longest_source", "longest_target")
+    rows = [[split, *(counts[key] for key in keys)] for split, counts in summary["splits"].items()]
+    return Table("Records", ["split", *(key.replace("_", " ") for key in keys)], rows)
+
+
+TABLES: tuple[Callable[[Json], Table], ...] = (
+    corpora_table,
+    pair_table,
+    drop_table,
+    fix_table,
+    document_table,
+    segment_table,
+    weight_table,
+    leak_table,
+    *(partial(learned_rule_table, rule=rule) for rule in LEARNED_RULES),
+    vocabulary_table,
+    language_table,
+    batch_table,
+    stages_table,
+    record_table,
+)
+"""The tables of the text, in order."""
+
+
+def render_text(summary: Json) -> str:
+    """Returns the report as text."""
+    blocks = [[f"{summary['name']}: {languages_in_words(summary)}", summary["signature"]]]
+    blocks += [list(_warnings(summary)), *(list(_lines(made(summary))) for made in TABLES)]
+    return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
+
+
+def _warnings(summary: Json) -> Iterator[str]:
+    for label, warnings in (("warning", summary["warnings"]), ("before cleaning", summary.get("mended", ()))):
+        for warning in warnings:
+            where = about(warning)
+            yield f"{label}: {where}{': ' * bool(where)}{visible(warning['text'])}"
+    for split, duplicates in summary.get("duplicates", {}).items():
+        near = duplicates["near"]
+        if near is not None and near["full_buckets"]:
+            groups = f"{near['full_buckets']:,} groups of candidates"
+            yield f"near duplicates in {split}: {groups} are too large to compare all pairs"
+
+
+def _lines(table: Table) -> Iterator[str]:
+    """Yields the lines of a table, whose title takes the place of its first heading; none for a table without rows.
+
+    A corpus is named in the first of its rows only.
+    """
+    if not table.rows:
+        return
+    cells = [[table.title.lower(), *table.head[1:]]]
+    cells += [[f"{cell:,}" if isinstance(cell, int) else visible(cell) for cell in row] for row in table.rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    before = ""
+    for row in cells:
+        first, before = "" if row[0] == before else row[0], row[0]
+        texts = (
+            text.ljust(width) if column in table.left else text.rjust(width)
+            for column, (text, width) in enumerate(zip([first, *row[1:]], widths, strict=True))
+        )
+        yield "  ".join(texts).rstrip()

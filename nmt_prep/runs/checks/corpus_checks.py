@@ -1,0 +1,175 @@
+"""Checks corpora against the readers of their formats, and completes corpora that a catalogue id names.
+
+Nothing is fetched: OPUS and hf: ids are resolved at download; ids of mtdata and sacrebleu become URLs here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from pydantic import ValidationError
+
+from nmt_prep.base.errors import ConfigError
+from nmt_prep.config import Corpus, Languages
+from nmt_prep.config.corpus import Fields
+from nmt_prep.config.problems import Problem, message_of, problems_of
+from nmt_prep.config.section import descriptions, is_hub_id
+from nmt_prep.corpora.registry import column_files, format_of, option_keys, parts_of, reader_of
+from nmt_prep.corpora.sources.catalogues import describe_mtdata, describe_sacrebleu, ordered, parse_id
+from nmt_prep.corpora.sources.hub import repository_address
+
+_MEMBERS = {"source", "target", "member"}
+
+
+def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list[Problem]]:
+    """Completes and checks a corpus.
+
+    Args:
+        languages: the languages of the config; None if they are wrong, and so ids are not looked up.
+
+    Returns:
+        The corpus with the url, members, format and fields that its catalogue id stands for, and its problems; without
+        an id, the same corpus.
+    """
+    if corpus.pivot is not None:
+        return corpus, []  # checked with its types
+    if corpus.format is not None and (problem := _format_problem(corpus.format)):
+        return corpus, [(("format",), problem)]
+    address, hub_id = corpus.url.catalogue_id, corpus.url.hub_id
+    if languages is None and (address or hub_id):
+        return corpus, []
+    try:
+        if address is not None and languages is not None:
+            corpus = _from_catalogue(corpus, address, languages)
+        elif hub_id is not None and languages is not None:
+            corpus = _from_hub(corpus, hub_id, languages)
+    except ConfigError as error:
+        return corpus, [(("url",), str(error))]
+    except ValidationError as error:
+        problem = "; ".join(map(message_of, error.errors()))
+    else:
+        files = () if corpus.documents else _file_problems(corpus)  # files of documents are checked with their types
+        problem = next(chain(files, _option_problems(corpus), _column_problems(corpus)), "")
+    if problem and address is not None:
+        problem = f"{address} conflicts with the other keys: {problem}"
+    return corpus, [((), problem)] if problem else []
+
+
+def _format_problem(name: str) -> str:
+    try:
+        reader_of(name)
+    except ValueError as error:
+        allowed = descriptions(Corpus).get("format")  # None in an installation without source files
+        end = " " if str(error).endswith("?") else "; "
+        return f"{error}{end}allowed: {allowed}" if allowed else str(error)
+    return ""
+
+
+def _file_problems(corpus: Corpus) -> Iterator[str]:
+    kind, sides = format_of(corpus), corpus.sides
+    if corpus.url.hub_id is not None:
+        if kind != "parquet":
+            yield f"format {kind} does not go with an hf: id, which stands for Parquet files; name files as hf://…"
+        if corpus.source or corpus.target or corpus.member:
+            yield "an hf: id stands for the files of a split: choose them with split, not source, target or member"
+    if reader_of(kind).parts == ("both",):
+        if corpus.source or corpus.target or corpus.url.both is None:
+            yield f"format {kind} holds both sides in one file: name it with member, not source and target"
+        if corpus.role == "monolingual":
+            yield f"role monolingual is for one side, but format {kind} holds both; use format plain"
+        return
+    if corpus.member is not None:
+        yield f"format {kind} has one file per side: name them with source and target, not member"
+    if not sides:
+        yield (
+            f"format {kind} has one file per side: name the members of the archive with source and target, or give "
+            "url as {source: …, target: …}"
+        )
+    if corpus.source is not None and corpus.source == corpus.target and corpus.url.both is not None:
+        yield "source and target are the same member"
+    if len(sides) == 1 and corpus.role == "parallel":
+        yield "source and target name one file per side: give both, or set role to vocab or monolingual"
+    if len(sides) == 1 and kind != "plain":
+        yield f"a corpus of one side has format plain, not {kind}"
+    if len(sides) == 2 and corpus.role == "monolingual":
+        yield "role monolingual is for a corpus of one side: give source or target, not both"
+
+
+def _option_problems(corpus: Corpus) -> Iterator[str]:
+    kind = format_of(corpus)
+    reader = reader_of(kind)
+    of_documents = {"encoding"} if corpus.documents is not None else set()  # the encoding of the documents
+    if isinstance(corpus.encoding, dict) and parts_of(corpus) == ("both",) and not corpus.is_local:
+        yield "encoding must be one value, because both sides are in one file"
+    for option in sorted(option_keys() & corpus.model_fields_set - reader.options - of_documents):
+        yield f"{option} does not belong to format {kind}, which takes {', '.join(sorted(reader.options))}"
+    if "fields" in reader.options and corpus.fields is None and corpus.url.hub_id is None:
+        yield f"format {kind} needs fields, such as {{source: translation.en, target: translation.zh}}"
+    if corpus.columns is not None and corpus.columns.source == corpus.columns.target:
+        yield "columns.source and columns.target are the same column"
+    if reader.section is None:
+        if corpus.options:
+            yield f"format {kind} has no options"
+        return
+    try:
+        reader.section.model_validate(corpus.options)
+    except ValidationError as error:
+        yield "; ".join(f"options.{problem}" for problem in sorted(problems_of(error, reader.section, {})))
+
+
+_COLUMN_FILE = "give {url: …}, a file with one value on each line"
+
+
+def _column_problems(corpus: Corpus) -> Iterator[str]:
+    kind = format_of(corpus)
+    own = reader_of(kind).own_documents
+    for key, place in column_files(corpus).items():
+        at = corpus.places[key].at
+        if any(map(is_hub_id, place.url or ())):
+            yield f"{key}: an hf: id names a whole data set; name a file of it: hf://datasets/…"
+        if isinstance(at, int):
+            yield f"{key}: format {kind} has no columns: {_COLUMN_FILE}"
+        elif place.url is None and (corpus.url.both is None or corpus.url.hub_id is not None):
+            what = "is a data set" if corpus.url.hub_id else "has one file per side"
+            yield f"{key}: the corpus {what}, not an archive with a member for the values"
+        elif isinstance(at, str) and at.startswith("prop:"):
+            yield f"{key}: only format tmx has properties: {_COLUMN_FILE}"
+        elif at in ("docid", "original"):
+            takes = f"format {kind} has its documents at {own}" if own else f"format {kind} has no documents of its own"
+            yield f"{key}: {takes}: {_COLUMN_FILE}"
+
+
+def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpus:
+    """Returns a corpus with the keys from its catalogue."""
+    known = _CATALOGUES[address.partition(":")[0]](address, languages)
+    # The config takes precedence: it may name other members than the catalogue, or another format.
+    given = {name: getattr(corpus, name) for name in corpus.model_fields_set if name != "url"}
+    if _MEMBERS & given.keys():
+        known = {key: value for key, value in known.items() if key not in _MEMBERS}
+    url = known["url"]
+    if "both" in url:
+        url = {"both": (*url["both"], *(corpus.url.both or ())[1:])}
+    return Corpus.model_validate({**known, **given, "url": url})
+
+
+def _from_hub(corpus: Corpus, address: str, languages: Languages) -> Corpus:
+    """Returns a data set of the Hugging Face Hub with its fields; by default the fields of its feature Translation."""
+    repository_address(address, "datasets")
+    usual = Fields(source=f"translation.{languages.source}", target=f"translation.{languages.target}")
+    return corpus if corpus.fields is not None else corpus.model_copy(update={"fields": usual})
+
+
+def _opus(address: str, languages: Languages) -> dict[str, Any]:
+    named = parse_id(address)
+    source, target = ordered(named.languages, languages, address)
+    members = {"source": named.member(source), "target": named.member(target)}
+    return {"url": {"both": (address,)}, "format": "plain", **members}
+
+
+_CATALOGUES: Mapping[str, Callable[[str, Languages], dict[str, Any]]] = {
+    "opus": _opus,
+    "mtdata": describe_mtdata,
+    "sacrebleu": describe_sacrebleu,
+}

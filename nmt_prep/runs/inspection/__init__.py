@@ -1,0 +1,10 @@
+"""Looks at the corpora of a config before a run: sizes, members of archives, first pairs, languages.
+
+Only temporary files are written, and only parts of remote files are read. Members that cannot be seen before their
+archive is fetched are reported, but are no error.
+"""
+
+from nmt_prep.runs.inspection.inspected_corpora import CorpusFacts, Inspection, inspect_config
+from nmt_prep.runs.inspection.inspected_files import FileFacts
+
+__all__ = ["CorpusFacts", "FileFacts", "Inspection", "inspect_config"]

@@ -1,0 +1,311 @@
+"""outputs: writes the splits in the files of other trainers, one directory per entry of the list ``outputs``.
+
+Kinds that hold ids convert the records, which are encoded and shuffled already. Kinds that hold text shuffle the text
+of the parts themselves (:mod:`~nmt_prep.stages.outputs.shuffled_text`), by the same permutation. A shard is a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.base.artefacts import write_json
+from nmt_prep.base.digests import digest_of
+from nmt_prep.base.errors import EncodeError, RecordsError
+from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.config import Config
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.pipeline.engines import Tick
+from nmt_prep.pipeline.manifest import Counts, Manifest
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.stages.align import Align, aligned_splits
+from nmt_prep.stages.encode.encode_stage import Encode, check_outputs, licence_settings, run_facts
+from nmt_prep.stages.outputs.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows
+from nmt_prep.stages.outputs.shuffled_text import SPILL_TEXT, Wanted, shuffled_text
+from nmt_prep.stages.pair_files import pair_files, pair_stages
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, tag_settings
+from nmt_prep.training.outputs import (
+    Form,
+    Made,
+    OutputOptions,
+    RunFacts,
+    ShardMade,
+    ShardTask,
+    kind_of,
+    wanted_outputs,
+)
+from nmt_prep.training.outputs.output_pairs import IdPairs, TextPairs, id_pairs
+from nmt_prep.training.records.dataset_json import DATASET_FILE, DatasetInfo, load_dataset_info
+from nmt_prep.training.records.text_records import TextEncoder
+
+DESCRIPTION = "output.json"  # Name of the file that describes an output
+_FACTS = ("kind", "size", "pad_id", "eos_id", "bos_id", "unk_id")  # The facts of a vocabulary that training code needs
+
+
+def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
+    """Writes the files of a shard. Ticks are pairs."""
+    read = 0
+
+    def count(pairs: int) -> None:
+        nonlocal read
+        read += pairs
+        tick(pairs)
+
+    try:
+        made = kind_of(task.options).write(task, count)
+    except EncodeError as error:
+        raise EncodeError(
+            f"the output {task.options.directory}: {task.label}: {error}; outputs of ids can hold it: {{kind: "
+            "huggingface, rows: ids}, megatron"
+        ) from error
+    if read != task.count and not isinstance(task.pairs, JoinedIds | JoinedText):
+        raise RecordsError(
+            f"{task.directory / task.label}: {read} pairs were read, but the shard has {task.count}; run again with "
+            "--force encode"
+        )
+    counts = {"monolingual_left_out": read - made.pairs} if read > made.pairs else {}
+    return replace(made, counts={**made.counts, **counts})
+
+
+def _written(task: ShardTask[Any], made: ShardMade) -> Iterator[Path]:
+    yield from (task.directory / file.name for file in made.files)
+    yield from map(Path, made.scratch)
+
+
+WRITE = Round("outputs", write_output, ShardMade, made=_written, words="writing files")
+
+
+@dataclass(frozen=True)
+class OutputFacts:
+    """An output, as later stages see it."""
+
+    kind: str
+    pairs: dict[str, int]  # number of pairs of each split
+    files: int  # number of files of its shards
+    bytes: int  # their size
+
+
+@dataclass(frozen=True)
+class OutputsOutput:
+    """The outputs."""
+
+    outputs: dict[str, OutputFacts]  # their facts by the names of their directories
+
+
+class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
+    """Writes ``outputs/<name>/``, if the config asks for outputs."""
+
+    name = "outputs"
+    version = 3
+    directory = "outputs"
+    output = OutputsOutput
+    rounds = (SPILL_TEXT, WRITE)
+
+    def applies(self, config: Config) -> bool:
+        return bool(wanted_outputs(config))
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        linked = any(form not in ("ids", "text") for form in _forms(config))
+        return (
+            *pair_stages(config),
+            *((Align,) if linked else ()),
+            Vocabulary,
+            *((Encode,) if _reads_records(config) else ()),
+        )
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {
+            "name": config.name,
+            "seed": config.seed,
+            "languages.source": config.languages.source,
+            "languages.target": config.languages.target,
+            **{f"outputs.{name}": _settings(options, config) for name, options in wanted_outputs(config).items()},
+            **tag_settings(config),
+            **licence_settings(config),
+            **({} if config.documents is None else {"documents": config.documents.model_dump()}),
+        }
+
+    def digest_of_input(self, earlier: Manifest) -> str:
+        if earlier.stage != Encode.name:
+            return super().digest_of_input(earlier)
+        # dataset.json has the section input, which changes no shard. The rest of it follows from shards and settings.
+        return digest_of([{name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}])
+
+    def work(self, job: Job) -> Rounds[dict[str, Made[Any]]]:
+        wanted, parts, run = wanted_outputs(job.config), pair_files(job), run_facts(job, job.directory_of(Encode))
+        check_outputs(job.config, run)
+        texts = [
+            _lines_of(options, job.config, split)
+            for options in wanted.values()
+            for split in parts
+            if form_of(options, job.config, split) != "ids"
+        ]
+        shuffled = yield from shuffled_text(job, parts, texts)
+        records = load_dataset_info(job.directory_of(Encode)) if _reads_records(job.config) else None
+        tasks = [
+            task
+            for name, options in wanted.items()
+            for task in _shard_tasks(job, name, options, run, parts, records, shuffled)
+        ]
+        results = yield from WRITE.run(tasks, sum(task.count for task in tasks))
+        shards: dict[str, dict[str, list[ShardMade]]] = {name: {split: [] for split in parts} for name in wanted}
+        for task, result in zip(tasks, results, strict=True):
+            shards[task.options.directory][task.split].append(result)
+        return {name: Made(options, run, job.directory / name, shards[name]) for name, options in wanted.items()}
+
+    def finish(self, job: Job, made: dict[str, Made[Any]]) -> Result[OutputsOutput]:
+        digests: dict[str, str] = {}
+        facts: dict[str, OutputFacts] = {}
+        counts: dict[str, int] = {}
+        for name, output in made.items():
+            kind_of(output.options).finish(output)
+            write_json(output.directory / DESCRIPTION, _description(output))
+            shards = [shard for listed in output.shards.values() for shard in listed]
+            files = [file for shard in shards for file in shard.files]
+            digests |= {f"{name}/{file.name}": file.sha256 for file in files}
+            held = {split: output.pairs(split) for split in output.shards}
+            facts[name] = OutputFacts(output.options.kind, held, len(files), sum(file.bytes for file in files))
+            counts[f"{name}_files"] = len(files)
+            for shard in shards:
+                for what, number in shard.counts.items():
+                    counts[f"{name}_{what}"] = counts.get(f"{name}_{what}", 0) + number
+        pairs = sum(part.pairs for listed in pair_files(job).values() for part in listed)
+        return Result(OutputsOutput(facts), Counts(pairs, pairs, other=counts), digests=digests)
+
+
+def form_of(options: OutputOptions, config: Config, split: str) -> Form:
+    """Returns the form in which an output gets the pairs of a split; without links if the split has no links."""
+    form = kind_of(options).form(options, config)
+    if form in ("ids", "text") or split in aligned_splits(config):
+        return form
+    return "ids" if form == "linked_pieces" else "text"
+
+
+def _lines_of(options: OutputOptions, config: Config, split: str) -> Wanted:
+    """Returns the lines of a split that an output of text needs."""
+    kind, has_tags = kind_of(options), any(corpus.tags for corpus in config.directed(split))
+    tagged = kind.tagged(options) or not has_tags  # without tags, all outputs share the lines
+    return Wanted(split, kind.shards(options, config, split), form_of(options, config, split), tagged)
+
+
+def _forms(config: Config) -> set[Form]:
+    return {form_of(options, config, split) for options in wanted_outputs(config).values() for split in config.splits}
+
+
+def _reads_records(config: Config) -> bool:
+    """Returns true if outputs contain ids or columns of the records."""
+    return "ids" in _forms(config) or config.weight is not None or config.documents is not None
+
+
+def _settings(options: OutputOptions, config: Config) -> dict[str, object]:
+    kind = kind_of(options)
+    shards = {split: kind.shards(options, config, split) for split in config.splits}
+    return {**options.model_dump(mode="json"), "shards": shards}
+
+
+def _shard_tasks(
+    job: Job,
+    name: str,
+    options: OutputOptions,
+    run: RunFacts,
+    parts: Mapping[str, Sequence[PairFile]],
+    records: DatasetInfo | None,
+    shuffled: Mapping[Wanted, Sequence[TextPairs]],
+) -> Iterator[ShardTask[Any]]:
+    kind = kind_of(options)
+    directory = job.directory_of(Encode)
+    for split, listed in parts.items():
+        shards, rows = kind.shards(options, job.config, split), sum(part.pairs for part in listed)
+        form = form_of(options, job.config, split)
+        recorded = () if records is None else records.splits[split].shards
+        encoder = (
+            TextEncoder.of(directory, records, split) if records is not None and records.layout == "text" else None
+        )
+        held = [(directory / shard.file, shard.pairs) for shard in recorded]
+        by_name = {corpus.name: corpus for corpus in job.config.directed(split)}
+        corpora = [by_name[name] for name in run.corpora[split]]
+        tags = {
+            side: tuple(corpus.tags.get(side, "") if kind.tagged(options) else "" for corpus in corpora)
+            for side in SIDES
+        }
+        one_sided = tuple(number for number, corpus in enumerate(corpora) if corpus.role == "monolingual")
+        for number in range(shards):
+            start, stop = number * rows // shards, (number + 1) * rows // shards
+            pairs: IdPairs | TextPairs
+            if records is not None and form == "ids":
+                pairs = id_pairs(records.layout, held, start, stop, encoder)
+            else:
+                pairs = shuffled[_lines_of(options, job.config, split)][number]
+            if job.config.documents is not None:
+                windows = Windows(directory, split, run.seed, job.config.documents.epochs, start, stop)
+                pairs = _joined(job, options, form, pairs, windows, tags, one_sided, held, encoder)
+            yield ShardTask(
+                key=f"{name}-{split}-{number:05d}",
+                options=options,
+                run=run,
+                split=split,
+                shard=number,
+                shards=shards,
+                count=stop - start,
+                pairs=pairs,
+                directory=job.directory / name,
+                scratch=job.scratch / f"output-{name}",
+                weights=() if job.config.weight is None else tuple(held),
+                start=start,
+                left_out=one_sided,
+            )
+
+
+def _joined(
+    job: Job,
+    options: OutputOptions,
+    form: Form,
+    pairs: IdPairs | TextPairs,
+    windows: Windows,
+    tags: Mapping[Side, tuple[str, ...]],
+    one_sided: tuple[int, ...],
+    held: Sequence[tuple[Path, int]],
+    encoder: TextEncoder | None,
+) -> IdPairs | TextPairs:
+    """Returns the pairs of a shard with the segments of documents joined, or on lines."""
+    assert job.config.documents is not None
+    if isinstance(pairs, IdPairs):
+        return JoinedIds.of(pairs, windows)
+    if getattr(options, "documents", "joined") == "lines":
+        return DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held), left_out=one_sided)
+    piece = job.config.documents.piece
+    more: dict[str, Any] = {"windows": windows, "tags": tags, "separator": " " if piece is None else f" {piece} "}
+    if form == "text":
+        return JoinedText.of(pairs, apart=getattr(options, "rows", None) == "chat", **more)
+    from nmt_prep.stages.outputs.joined_links import JoinedLinks  # noqa: PLC0415  (loads numpy)
+
+    ids = id_pairs(job.config.records.layout, held, windows.start, windows.stop, encoder)
+    return JoinedLinks.of(pairs, form=form, vocabularies=built_vocabularies(job), ids=ids, **more)
+
+
+def _description(made: Made[Any]) -> dict[str, object]:
+    """Returns the content of ``output.json``."""
+    return {
+        "format": 1,
+        "name": made.run.name,
+        "kind": made.options.kind,
+        "options": made.options.model_dump(mode="json", exclude={"kind", "name", "shards"}),
+        "languages": dict(made.run.languages),
+        "seed": made.run.seed,
+        "fingerprint": made.run.fingerprint,
+        "vocab": {
+            side: {"file": f"../../vocab/{built.path.name}", **{name: getattr(built.facts, name) for name in _FACTS}}
+            for side, built in made.run.vocabularies.items()
+        },
+        "corpora": {split: list(names) for split, names in made.run.corpora.items()},
+        "splits": {
+            split: {
+                "pairs": made.pairs(split),
+                "shards": [{"pairs": shard.pairs, "files": [vars(file) for file in shard.files]} for shard in shards],
+            }
+            for split, shards in made.shards.items()
+        },
+    }

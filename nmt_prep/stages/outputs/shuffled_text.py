@@ -1,0 +1,251 @@
+"""Shuffles pairs as text, for the outputs that hold text, through spill files, by the permutation of the records.
+
+The outputs with the same form and number of shards share the spill files of a split. Lines of some outputs contain
+piece links, which are computed from word links and the segmentation of the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.cleaning.align.links import Links, pharaoh, piece_links, pieces_of
+from nmt_prep.cleaning.align.word_vocabulary import Words, words_of
+from nmt_prep.config import Config
+from nmt_prep.corpora import strip_lines
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.pipeline.engines import Tick
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.stages.align import Align, AlignedPart
+from nmt_prep.stages.encode.encode_stage import Encode
+from nmt_prep.stages.encode.encode_tasks import in_buckets, spill_buffer, spill_name
+from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies, corpus_frames
+from nmt_prep.subwords import Tokenizer
+from nmt_prep.subwords.frame import Frame
+from nmt_prep.training.outputs import Form
+from nmt_prep.training.outputs.lines import pieces_of as piece_lines_of
+from nmt_prep.training.outputs.output_pairs import TextPairs
+from nmt_prep.training.records.document_index import shuffle_of
+from nmt_prep.training.records.shuffle_plan import ShardPlan
+from nmt_prep.training.records.text_records import joined_columns
+from nmt_prep.training.records.writer import SpillWriter
+
+
+@dataclass(frozen=True)
+class TextTask:
+    """A part whose text goes to a spill file."""
+
+    key: str  # name of the task
+    part: PairFile
+    corpus: int  # number of its corpus among the corpora of the split
+    first_row: int  # number of its first pair in the split
+    plan: ShardPlan  # assigns pairs to buckets
+    spill: Path  # the file to write
+    tags: Mapping[Side, str]  # for each side with a tag, the tag, which becomes the first word of each line
+    linking: Linking | None  # how the lines get links of pieces; None for lines of text without links
+    memory: int  # bytes of memory that the task may use
+
+
+@dataclass(frozen=True)
+class Spilled:
+    """The number of pairs in a spill file, and how many of them lack the links of long words."""
+
+    pairs: int
+    cut: int
+
+
+def spill_text(task: TextTask, tick: Tick) -> Spilled:
+    """Writes the stripped text of a part to a spill file. Ticks are pairs."""
+    row, cut = task.first_row, 0
+    links = iter(()) if task.linking is None else task.linking.batches()
+    with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
+        for batch in task.part.batches(columns=SIDES):
+            text: dict[Side, pa.Array] = {side: strip_lines(batch.column(side)) for side in SIDES}
+            if task.linking is None:
+                source, target = (tagged(text[side], task.tags.get(side)) for side in SIDES)
+            else:
+                source, target, more = task.linking.linked(next(links), text, task.tags)
+                cut += more
+            writer.add_text(row, source, target, task.corpus)
+            row += len(batch)
+            tick(len(batch))
+        return Spilled(writer.close().pairs, cut)
+
+
+SPILL_TEXT = Round("spill-text", spill_text, Spilled, made=lambda task, _: [task.spill], words="shuffling text")
+
+
+LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}
+"""Estimated bytes of lines with their links for each byte of text. Buckets are planned by them."""
+
+
+@dataclass(frozen=True, order=True)
+class Wanted:
+    """Lines that outputs need."""
+
+    split: str
+    shards: int  # number of shards
+    form: Form  # form of the lines
+    tagged: bool = True  # True if lines begin with the tags of their corpora
+
+    @property
+    def name(self) -> str:
+        """Name of its tasks and spill files."""
+        return f"{self.form}-{self.split}-{self.shards}{'' if self.tagged else '-untagged'}"
+
+
+def shuffled_text(
+    job: Job, parts: Mapping[str, Sequence[PairFile]], wanted: Iterable[Wanted]
+) -> Rounds[dict[Wanted, list[TextPairs]]]:
+    """Yields the rounds that shuffle lines; returns the pairs of each shard."""
+    plans = {want: _plan(job.config, want, parts[want.split], job.directory_of(Encode)) for want in sorted(set(wanted))}
+    linkings = {form: None if form == "text" else Linkings(job, form) for form in {want.form for want in plans}}
+    spills = [
+        task
+        for want, plan in plans.items()
+        for task in _spill_tasks(job, want, plan, parts[want.split], linkings[want.form])
+    ]
+    spilled = iter((yield from SPILL_TEXT.run(spills, sum(plan.rows for plan in plans.values()))))
+    cut = {want: sum(next(spilled).cut for _ in parts[want.split]) for want in plans}
+    return {
+        want: [
+            TextPairs(
+                plan,
+                shard,
+                tuple(job.scratch / spill_name(want.name, plan, part) for part in range(len(parts[want.split]))),
+                want.form != "text",
+                cut[want] if shard + 1 == want.shards else 0,
+            )
+            for shard in range(want.shards)
+        ]
+        for want, plan in plans.items()
+    }
+
+
+def _plan(config: Config, want: Wanted, parts: Sequence[PairFile], records: Path) -> ShardPlan:
+    rows = sum(part.pairs for part in parts)
+    shuffle = shuffle_of(rows, config.seed, want.split, records, documents=config.documents is not None)
+    size = LINE_SIZES[want.form] * sum(part.text_bytes for part in parts)
+    return in_buckets(ShardPlan(shuffle, want.shards, 1, "text"), size, config.engine.memory)
+
+
+def _spill_tasks(
+    job: Job, want: Wanted, plan: ShardPlan, parts: Sequence[PairFile], linkings: Linkings | None
+) -> Iterator[TextTask]:
+    row = 0
+    tags = {corpus.name: corpus.tags for corpus in job.config.directed(want.split)}
+    numbers: dict[str, int] = {}
+    for number, part in enumerate(parts):
+        yield TextTask(
+            key=f"{want.name}-{number:05d}",
+            part=part,
+            corpus=numbers.setdefault(part.corpus, len(numbers)),
+            first_row=row,
+            plan=plan,
+            spill=job.scratch / spill_name(want.name, plan, number),
+            tags=tags[part.corpus] if want.tagged else {},
+            linking=None if linkings is None else linkings.of_part(want.split, number, part.corpus),
+            memory=job.task_memory,
+        )
+        row += part.pairs
+
+
+LinkedForm: TypeAlias = Literal["linked_text", "linked_tsv", "linked_pieces"]
+
+
+@dataclass(frozen=True)
+class Linking:
+    """Settings for the links of pieces of the lines of a part."""
+
+    form: LinkedForm  # the form of the lines
+    links: AlignedPart  # the links of the words of the part
+    vocabularies: Mapping[Side, BuiltVocabulary]  # vocabulary of each side
+    frames: Mapping[Side, Frame]  # for each side, the special pieces around the ids of each row
+    words: bool = False  # True for word links after lines without tags, which are joined later
+
+    def batches(self) -> Iterator[Links]:
+        """Yields the links of words of the batches of the part."""
+        return self.links.linked()
+
+    def linked(
+        self, links: Links, text: Mapping[Side, pa.Array], tags: Mapping[Side, str]
+    ) -> tuple[pa.Array, pa.Array, int]:
+        """Returns the lines of both sides, and how many lack the links of long words.
+
+        The lines of the target end with the links of pieces.
+        """
+        if self.words:
+            return text["source"], joined_columns(text["target"], [pharaoh(links)]), 0
+        sides = [self._side(side, text[side], tags.get(side)) for side in SIDES]
+        (source, source_words, source_pieces), (target, target_words, target_pieces) = sides
+        found = piece_links(links, (source_words, target_words), (source_pieces, target_pieces))
+        if self.form == "linked_pieces":
+            before = [len(self.frames[side].before) for side in SIDES]
+            found = Links(found.links + np.array(before, np.int32), found.offsets, found.too_long)
+        return source, joined_columns(target, [pharaoh(found)]), found.too_long - links.too_long
+
+    def _side(self, side: Side, text: pa.Array, tag: str | None) -> tuple[pa.Array, Words, Words]:
+        """Returns the lines of a side, and the spans of their words and pieces."""
+        tokenizer = self.vocabularies[side].load()
+        if self.form == "linked_pieces":
+            rows = tokenizer.encode_batch(text, threads=1)
+            places, _ = pieces_of(TextColumn.from_arrow(text), rows, tokenizer)
+            words = words_of(TextColumn.from_arrow(text))
+            return piece_lines_of(tokenizer).lines(self.frames[side].around(rows)), words, places
+        start = "" if tag is None else f"{tag} "
+        starts = pa.array([start] * len(text), text.type)
+        return places_of_lines(self.form, tokenizer, text, starts, np.full(len(text), len(start.encode()), np.int32))
+
+
+def places_of_lines(
+    form: LinkedForm, tokenizer: Tokenizer, text: pa.Array, starts: pa.Array, before: npt.NDArray[np.int32]
+) -> tuple[pa.Array, Words, Words]:
+    """Returns lines of text, and the spans of their words and pieces.
+
+    Args:
+        before: UTF-8 bytes of the starts.
+    """
+    words = words_of(TextColumn.from_arrow(text))
+    lines = pc.binary_join_element_wise(starts, text, pa.scalar("", text.type))
+    read = pc.replace_substring(lines, "\t", " ") if form == "linked_tsv" else lines
+    places, _ = pieces_of(TextColumn.from_arrow(read), tokenizer.encode_batch(read, threads=1), tokenizer)
+    moves = np.repeat(before, np.diff(words.offsets))
+    return lines, Words(words.begins + moves, words.ends + moves, words.offsets), places
+
+
+class Linkings:
+    """The linkings of the parts of a run."""
+
+    def __init__(self, job: Job, form: Form) -> None:
+        """Takes a job of a stage after align and vocab, and the form of the lines."""
+        assert form != "ids"
+        assert form != "text"
+        self._form = form
+        self._directory = job.directory_of(Align)
+        self._aligned = job.read(Align).parts
+        self._vocabularies = built_vocabularies(job)
+        self._frames = corpus_frames(job) if form == "linked_pieces" else {}
+        self._words = job.config.documents is not None
+
+    def of_part(self, split: str, number: int, corpus: str) -> Linking:
+        """Returns the linking of a part, given its number and its corpus."""
+        frames = self._frames[split][corpus] if self._frames else {}
+        links = self._aligned[split][number].below(self._directory)
+        return Linking(self._form, links, self._vocabularies, frames, self._words)
+
+
+def tagged(lines: pa.Array, tag: str | None) -> pa.Array:
+    """Returns lines with a tag as their first word; None for no tag."""
+    if tag is None:
+        return lines
+    return pc.binary_join_element_wise(pa.scalar(tag, lines.type), lines, pa.scalar(" ", lines.type))

@@ -1,0 +1,173 @@
+"""The rounds of the stage vocab, for vocabularies that are trained.
+
+The first round counts the texts of a large sample, one slice per task. The second trains the vocabularies one after
+another, because training may need most of the memory. It reports an event for each step, and has a meter for each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from nmt_prep.base.progress import Meter
+from nmt_prep.base.sides import Side
+from nmt_prep.config.vocab import VocabOptions
+from nmt_prep.corpora.blocks import iter_lines, text_bytes
+from nmt_prep.corpora.chunks import LineSlice
+from nmt_prep.corpora.slices import line_from
+from nmt_prep.pipeline.engines import Tick
+from nmt_prep.pipeline.rounds import Round
+from nmt_prep.subwords import Tokenizer, dialect_of
+from nmt_prep.subwords.dialect import TextCounts, Training, read_counts, write_counts
+from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
+
+SLICE_BYTES = 64 << 20  # Bytes of a sample that one task counts; a sample of at most this size needs no such tasks
+
+
+@dataclass(frozen=True)
+class SampleFile:
+    """The file with the sampled lines of a side; ``size`` is in bytes."""
+
+    side: Side
+    path: Path
+    size: int
+
+
+@dataclass(frozen=True)
+class CountTask:
+    """A slice of a sample to count: the lines that start at or after byte ``start`` and before byte ``end``."""
+
+    key: str  # name of the task
+    sample: Path  # file with the sampled lines
+    start: int  # byte offset in the file, inclusive
+    end: int  # byte offset in the file, exclusive
+    options: VocabOptions  # options of the vocabulary
+    output: Path  # file to write
+
+
+def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: Path) -> Iterator[CountTask]:
+    """Yields tasks that count the samples of one vocabulary; none if they are small or the dialect needs no counts."""
+    if sum(sample.size for sample in samples) <= SLICE_BYTES or dialect_of(options).new_counts(options) is None:
+        return
+    for sample in samples:
+        for number, start in enumerate(range(0, sample.size, SLICE_BYTES)):
+            key = f"count-{sample.side}-{number:05d}"
+            yield CountTask(key, sample.path, start, min(start + SLICE_BYTES, sample.size), options, scratch / key)
+
+
+def count_slice(task: CountTask, tick: Tick) -> int:
+    """Counts the texts of a slice and writes the counts; returns the number of distinct texts. Ticks are bytes."""
+    counts = dialect_of(task.options).new_counts(task.options)
+    assert counts is not None
+    start, end = (line_from(task.sample, position) for position in (task.start, task.end))
+    for lines in iter_lines(task.sample, LineSlice(start, end, 1)):
+        counts.add(lines, threads=1)
+        tick(text_bytes(lines) + len(lines))
+    columns = counts.columns()
+    write_counts(task.output, columns)
+    return len(columns.counts)
+
+
+COUNT = Round("count", count_slice, int, unit="bytes", words="counting words")
+
+
+@dataclass(frozen=True)
+class VocabularyTask:
+    """One vocabulary to train."""
+
+    key: str  # name of the task and of the vocabulary: `source`, `target` or `shared`
+    samples: tuple[Path, ...]  # files of the lines to train from
+    sample_bytes: int  # total size of these files, in bytes
+    counted: tuple[Path, ...]  # files with the counts of these lines; empty if the lines are not counted yet
+    output: Path  # file to write
+    options: VocabOptions  # options of the vocabulary
+    threads: int  # native threads to use
+    memory: int  # bytes of memory that training may use
+
+
+class TrainingMeters(ExitStack):
+    """A progress callback for trainers. Use it as a context manager, which ends the last meter."""
+
+    def __init__(self, whole: Meter, key: str) -> None:
+        """Starts without a meter.
+
+        ``whole``, the meter of the whole training, advances by 1 for each report; if the run is being stopped, this
+        raises and so ends the training. ``key`` is the name of the vocabulary.
+        """
+        super().__init__()
+        self._whole = whole
+        self._key = key
+        self._meter: Meter | None = None
+        self._step = ""
+
+    def __call__(self, event: str, fields: Mapping[str, int | float | str]) -> None:
+        """Shows a report of the trainer."""
+        self._whole.event(f"vocab_{event}", side=self._key, **fields)
+        self._whole.advance(1)
+        if event == "step":
+            self._begin(str(fields["step"]), None, "steps")
+        elif event == "iteration":
+            self._show("choosing pieces", None, "iterations", int(fields["iteration"]))
+        elif event == "merges":
+            self._show("merging", int(fields["target"]), "pieces", int(fields["size"]))
+
+    def _show(self, step: str, total: int | None, unit: str, done: int) -> None:
+        if self._step != step:
+            self._begin(step, total, unit)
+        assert self._meter is not None
+        self._meter.advance(done - self._meter.done)
+
+    def _begin(self, step: str, total: int | None, unit: str) -> None:
+        self.close()
+        self._step = step
+        self._meter = self.enter_context(self._whole.part(f"vocab {self._key}: {step}", total, unit))
+
+
+def build_vocabulary(task: VocabularyTask, meter: Meter) -> DescribedVocabulary:
+    """Trains one vocabulary and writes it; the meter counts steps of the training."""
+    dialect = dialect_of(task.options)
+    _train(task, meter).save(task.output)
+    layout = dialect.id_layout(task.options)
+    tokenizer = dialect.load(task.output, id_layout=layout)
+    return describe_vocabulary(tokenizer, task.output.name, layout, task.options.own_pieces)
+
+
+def _train(task: VocabularyTask, meter: Meter) -> Tokenizer:
+    dialect = dialect_of(task.options)
+    with TrainingMeters(meter, task.key) as report:
+        counts = dialect.new_counts(task.options)
+        text = _lines(task, meter) if counts is None else _filled(counts, task, meter)
+        return dialect.train(text, task.options, Training(report, task.threads, task.memory))
+
+
+def _filled(counts: TextCounts[Any], task: VocabularyTask, meter: Meter) -> TextCounts[Any]:
+    """Fills empty counts from the files of the count round, or from the samples if there are none."""
+    if not task.counted:
+        counts.add(_lines(task, meter), task.threads)
+    for counted in task.counted:
+        counts.add_counted(read_counts(counted))
+        counts.check_memory(task.memory)  # before the counts themselves exhaust the memory
+    return counts
+
+
+def _lines(task: VocabularyTask, meter: Meter) -> Iterator[pa.Array]:
+    with meter.part(f"vocab {task.key}: reading the sample", task.sample_bytes, "bytes") as read:
+        for path in task.samples:
+            for lines in iter_lines(path):
+                yield lines
+                read.advance(text_bytes(lines) + len(lines))
+
+
+TRAIN = Round(
+    "train",
+    build_vocabulary,
+    DescribedVocabulary,
+    unit="steps",
+    here=True,
+    words="training the vocabulary",
+)

@@ -1,0 +1,13 @@
+"""Batches for training with PyTorch. Importing this package imports PyTorch.
+
+Without PyTorch, the import raises a ``MissingPackageError``, which is an ``ImportError`` too.
+"""
+
+from nmt_prep.base.runtime import needed_extra
+
+needed_extra("torch", "torch", "nmt_prep.torch")
+
+from nmt_prep.training.torch_batches import Batches  # noqa: E402  (the modules need PyTorch)
+from nmt_prep.training.torch_tensors import BatchedInput  # noqa: E402
+
+__all__ = ["BatchedInput", "Batches"]

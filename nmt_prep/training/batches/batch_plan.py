@@ -1,0 +1,328 @@
+"""The plan of the epoch of a process, which decides the pairs of each batch for any loader.
+
+A plan is a pure function of the dataset and the options. It lists the windows of the epoch, and counts the batches of
+each window from the shards' indexes. A loader reads the windows of :meth:`BatchPlan.planned_windows`, divides them with
+:func:`~nmt_prep.training.batches.cutting.cut_window`, copies the ids of the pairs, and stops after ``plan.batches_left``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import pack_rounds
+
+from nmt_prep.base.errors import ArgumentError, RecordsError
+from nmt_prep.base.sides import SIDES
+from nmt_prep.config.training import TrainingSettings
+from nmt_prep.training.batches import vectors
+from nmt_prep.training.batches.cutting import WHOLE, PlannedWindow, Split, sizes_of_batches, split_into
+from nmt_prep.training.batches.epoch import (
+    WINDOW_PAIRS,
+    CorpusMix,
+    EpochOrder,
+    SplitIndex,
+    Window,
+    corpus_mix,
+    pair_groups,
+    pair_numbers,
+)
+from nmt_prep.training.batches.joined_segments import Joining, Segments
+from nmt_prep.training.batches.options import EqualBatches, Options
+from nmt_prep.training.batches.row_stream import stream_of_records
+from nmt_prep.training.batches.rules import BatchRule
+from nmt_prep.training.batches.staged import StagedOrder, training_of
+from nmt_prep.training.batches.vectors import Int64s
+from nmt_prep.training.records.check import check_records
+from nmt_prep.training.records.dataset_json import DatasetInfo, records_in
+from nmt_prep.training.records.index import SATURATED
+from nmt_prep.training.records.shard_reader import PairColumns, read_span
+from nmt_prep.training.records.text_records import TextEncoder
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """The windows of the epoch of a process, and their batches."""
+
+    info: DatasetInfo  # content of `dataset.json`
+    order: EpochOrder  # the order of the epoch, and the process's part of it
+    rule: BatchRule  # limits of a batch
+    mix: CorpusMix | None = None  # number of copies of each pair in the epoch; None if each occurs once
+    pad_to_limits: bool = False  # True if batches are padded to the limits of their buckets
+    skip_batches: int = 0  # number of batches to skip at the start
+    equal_batches: EqualBatches = False  # whether and how all processes get the same number of batches, see `Options`
+    # number of batches of each process, if `equal_batches` is not False; None for the number that fits all processes in
+    # this epoch
+    batches_wanted: int | None = None
+    encoder: TextEncoder | None = None  # makes the ids of records of layout `text`; None for other layouts
+    training: TrainingSettings = field(default_factory=TrainingSettings)  # stages, modifiers and subwords
+    # int64, shape `[corpora]`: number of the pair of languages of each corpus, if a batch has only one; else None
+    groups: Int64s | None = None
+    joining: Joining | None = None  # how the segments of documents are joined; None for single segments
+    # int64, shape `[corpora]`: number of the pair of languages of each corpus among `language_pairs` of the split in
+    # `dataset.json`; None in a run with one pair
+    language_pairs: Int64s | None = None
+
+    def at_epoch(self, epoch: int) -> BatchPlan:
+        """Returns the plan of another epoch."""
+        mix = None if self.mix is None else self.mix.after(epoch - self.order.epoch)
+        return replace(self, order=replace(self.order, epoch=epoch), mix=mix)
+
+    @property
+    def fresh(self) -> bool:
+        """True if the ids of a pair differ from epoch to epoch, so that their number is known only after encoding."""
+        return self.staged or (self.encoder is not None and bool(self.encoder.subwords))
+
+    @property
+    def _lengths_matter(self) -> bool:
+        """False if the number of batches follows from the number of pairs."""
+        rule = self.rule
+        by_pairs = rule.pairs is not None and rule.buckets is None and rule.row_length is None
+        return not by_pairs or self.joining is not None or (rule.max_length is not None and rule.too_long == "drop")
+
+    @property
+    def staged(self) -> bool:
+        """True if stages order the pairs, or modifiers change them."""
+        return isinstance(self.order, StagedOrder)
+
+    @cached_property
+    def windows(self) -> tuple[Window, ...]:
+        """The windows, none of them empty."""
+        return tuple(self.order.windows())
+
+    def read(self, runs: Int64s, epoch: int) -> PairColumns:
+        """Returns the pairs of some runs, in order, as they are in an epoch."""
+        if isinstance(self.order, StagedOrder):
+            return self.order.read(runs, epoch)
+        index, table = self.order.index, self.order.index.runs
+        parts = []
+        for run in runs.tolist():
+            shard, start, first = (int(column[run]) for column in (table.shard, table.start, table.first_pair))
+            if self.encoder is None:
+                parts.append(read_span(index.paths[shard], start, int(index.run_ends[run]), self.info.layout))
+            else:
+                parts.append(self.encoder.pairs(index.text_of(run), index.pairs_before[shard] + first, epoch))
+        return PairColumns.joined(parts)
+
+    def batches(self) -> Iterator[int]:
+        """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs.
+
+        If subwords are sampled, lengths differ from those in the indexes, so the windows are encoded to get them.
+        """
+        counts = map(self._batches, self.windows)
+        return (count + self._splits.get(number, (0, WHOLE))[0] for number, count in enumerate(counts))
+
+    @cached_property
+    def total(self) -> int:
+        """Number of batches of the process in the epoch."""
+        return sum(self.batches()) if self.batches_of_all is None else self.batches_of_all
+
+    @cached_property
+    def pairs(self) -> int:
+        """Number of pairs (rows, if packed) of the process in the epoch."""
+        return sum(int(self._lengths(window).sum()) for window in self.windows)
+
+    @cached_property
+    def batches_of_all(self) -> int | None:
+        """Number of batches of each process in an epoch; None if the processes may have different numbers."""
+        if not self.equal_batches:
+            return None
+        if self.fresh and self.order.world_size == 1 and self.batches_wanted is None:
+            return None  # counting would require encoding the epoch
+        if self.batches_wanted is not None:
+            return self.batches_wanted
+        orders = (replace(self.order, rank=rank) for rank in range(self.order.world_size))
+        counts = (sum(replace(self, order=order, equal_batches=False).batches()) for order in orders)
+        return max(counts) if self.equal_batches == "split" else min(counts)
+
+    def planned_windows(self) -> Iterator[PlannedWindow]:
+        """Yields the windows to read, from :attr:`start` on."""
+        first, done = self.start
+        shift = np.empty(0, np.int64) if self.mix is None else self.mix.shift
+        for number, window in enumerate(self.windows[first:], first):
+            split = self._splits.get(number, (0, WHOLE))[1]
+            key, epoch = np.int64(self.order.key or 0), np.int64(self.order.epoch)
+            yield PlannedWindow(number, *window, done, split, key, shift, epoch)
+            done = 0
+
+    @cached_property
+    def _splits(self) -> dict[int, tuple[int, Split]]:
+        """For the last windows, by number: how many batches are added to reach the wanted number, and the split for it."""
+        if self.equal_batches != "split" or self.batches_of_all is None:
+            return {}
+        missing = self.batches_of_all - sum(map(self._batches, self.windows))
+        if missing < 0:
+            raise ArgumentError(
+                f"epoch {self.order.epoch} has {-missing} batches more than the {self.batches_of_all} planned from the "
+                "first one; set epochs to a number"
+            )
+        splits = {}
+        for number in range(len(self.windows) - 1, -1, -1):
+            if not missing:
+                break
+            sizes = sizes_of_batches(self._lengths(self.windows[number]), self.rule)
+            added = min(missing, int(sizes.sum()) - len(sizes))
+            splits[number] = added, split_into(sizes, len(sizes) + added)
+            missing -= added
+        if missing:
+            raise ArgumentError(
+                f"process {self.order.rank} of {self.order.world_size} has too few pairs for the "
+                f"{self.batches_of_all} batches that each gets; make batches larger, or set equal_batches to True"
+            )
+        return splits
+
+    @cached_property
+    def batches_left(self) -> int | None:
+        """Number of batches from :attr:`start` on; None for all."""
+        return None if self.batches_of_all is None else self.batches_of_all - self.skip_batches
+
+    @cached_property
+    def start(self) -> tuple[int, int]:
+        """The window with which the epoch starts or resumes, and the number of its batches that are skipped.
+
+        If all batches are skipped, the window is the number after the last one.
+        """
+        if self.batches_of_all is not None and self.skip_batches > self.batches_of_all:
+            raise self._too_many(self.batches_of_all)
+        left = self.skip_batches
+        if not left:
+            return 0, 0
+        for number, count in enumerate(self.batches()):
+            if left < count:
+                return number, left
+            left -= count
+        if left:
+            raise self._too_many(self.skip_batches - left)
+        return len(self.windows), 0
+
+    def _too_many(self, batches: int) -> ArgumentError:
+        return ArgumentError(
+            f"skip_batches is {self.skip_batches}, but this epoch has {batches} batches; give the options with which "
+            "the skipped batches were counted, or begin the next epoch with skip_batches=0"
+        )
+
+    def _batches(self, window: Window) -> int:
+        return len(sizes_of_batches(self._lengths(window), self.rule))
+
+    def _lengths(self, window: Window) -> Int64s:
+        """Returns the number of pairs of each length in a window: int64, shape ``[groups, lengths]``.
+
+        There is one group, or one for each pair of languages if a batch has only one. Packed rows count as of length 0.
+        """
+        index = self.order.index
+        if index.packed:
+            return np.array([[window.take]])
+        mine = slice(None) if self.staged else slice(window.skip, window.skip + window.take)
+        if self._lengths_matter or self.staged:
+            pairs = self.entries(window.runs)
+        else:
+            pairs = index.pairs_of(window.runs)
+            pairs[:, :2] = 0
+        copies = None
+        if self.mix is not None:
+            copies = self.mix.copies(pairs[:, 2], window.runs, index.runs.pairs[window.runs], vectors)[mine]
+        if self.joining is None:
+            corpora = pairs[mine, 2]
+            source, target = (np.ascontiguousarray(side) for side in pairs[mine, :2].T)
+        else:
+            segments = Segments.read(index, window.runs, pairs)
+            examples = self.joining.examples_of(window, segments, self.order.epoch)
+            corpora = segments.entries[examples.target, 2]
+            source, target = (np.minimum(examples.lengths[side], SATURATED) for side in SIDES)
+        longer = np.maximum(source, target)
+        if self.rule.max_length is None and longer.max(initial=0) == SATURATED:
+            raise RecordsError(
+                f"a pair is longer than {SATURATED - 1:,} ids, the limit of an index, so batches cannot be counted; "
+                "set max_length"
+            )
+        if self.rule.row_length is not None:
+            return np.array([[self._packed_rows(source, target, longer, copies)]])
+        group = np.zeros(len(longer), np.int64) if self.groups is None else self.groups[corpora]
+        groups = 1 if self.groups is None else int(self.groups.max()) + 1
+        width = int(longer.max(initial=0)) + 1
+        counts = np.bincount(group * width + longer, copies, minlength=groups * width)
+        return self.rule.limited(counts.astype(np.int64).reshape(-1, width))
+
+    def entries(self, runs: Int64s, pairs: PairColumns | None = None) -> npt.NDArray[np.uint16]:
+        """Returns the lengths and corpora of the pairs of some runs in the epoch, as in the index."""
+        if not self.fresh:
+            return self.order.index.pairs_of(runs)
+        pairs = pairs or self.read(runs, self.order.epoch)
+        assert pairs.corpora is not None
+        columns = np.column_stack([pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora])
+        entries: npt.NDArray[np.uint16] = np.minimum(columns, SATURATED).astype(np.uint16)
+        return entries
+
+    def _packed_rows(self, source: Int64s, target: Int64s, longer: Int64s, copies: Int64s | None) -> int:
+        kept = np.arange(len(longer)) if copies is None else np.repeat(np.arange(len(longer)), copies)
+        length = self.rule.row_length or 0
+        if self.rule.too_long == "drop":
+            kept = kept[longer[kept] <= length]
+        sources, targets = (np.minimum(side[kept], length).astype(np.int32) for side in (source, target))
+        return int(np.count_nonzero(np.bincount(pack_rounds(sources, targets, length))))
+
+
+def plan_batches(
+    run_dir: str | Path,
+    split: str,
+    options: Options,
+    check: Literal["full", "quick"] = "full",
+) -> BatchPlan:
+    """Returns the plan of the epoch of a process over the shards of a run."""
+    records_dir = records_in(run_dir)
+    info = check_records(records_dir, split, check)
+    index = SplitIndex.load(records_dir, info, split)
+    if options.packed is False:
+        index = replace(index, packed=False)
+    joining = Joining.of(info, split, options.seed) if options.documents else None
+    rule = BatchRule.of(info, split, options, None if joining is None else partial(joining.lengths, index))
+    if joining is not None:
+        joining.check(options, rule)
+    seed = options.seed if options.shuffle else None
+    training, base_dir = training_of(Path(run_dir), split, options)
+    plan = BatchPlan(
+        info,
+        EpochOrder(index, seed, options.epoch, options.rank, options.world_size, WINDOW_PAIRS),
+        rule,
+        corpus_mix(info, split, index, options),
+        options.pad_to is not None,
+        options.skip_batches,
+        options.equal_batches,
+        groups=pair_groups(info, split, options, packed=rule.row_length is not None),
+        joining=joining,
+        training=training,
+        language_pairs=pair_numbers(info, split),
+    )
+    return _of_text(plan, records_dir, split, base_dir)
+
+
+def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> BatchPlan:
+    """Returns the plan with the encoder for records of layout ``text``, and with the stages and modifiers."""
+    settings, info, order = plan.training, plan.info, plan.order
+    if info.layout != "text":
+        if settings.subwords or not settings.is_plain:
+            raise ArgumentError(
+                f"stages, modifiers and subwords need records of layout text, not {info.layout}; set records.layout to "
+                "text and run again"
+            )
+        return plan
+    seed = order.seed or 0
+    encoder = TextEncoder.of(records_dir, info, split, settings.subwords, seed)
+    plan = replace(plan, encoder=encoder)
+    if settings.is_plain:
+        return plan
+    if order.seed is None:
+        raise ArgumentError("shuffle=False does not go with stages and modifiers; pass training=None with it")
+    if plan.mix is not None or plan.groups is not None or plan.joining is not None:
+        raise ArgumentError(
+            "weights, temperature, batches of one pair of languages and documents do not go with stages and modifiers; "
+            "pass training=None, or documents=False"
+        )
+    stream = stream_of_records(records_dir, info, split, settings, seed, base_dir)
+    names = tuple(corpus.name for corpus in info.corpora[split])
+    return replace(plan, order=StagedOrder.of(order, stream, encoder, names))

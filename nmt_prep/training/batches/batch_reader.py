@@ -1,0 +1,303 @@
+"""Batches of ids as NumPy arrays, without TensorFlow: for PyTorch, JAX and anything else. A thread reads ahead."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import chain, islice
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar, Unpack
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import pad_rows
+
+from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import ArgumentError
+from nmt_prep.training.batches import vectors
+from nmt_prep.training.batches.batch_plan import BatchPlan, plan_batches
+from nmt_prep.training.batches.cutting import PlannedWindow, WindowPairs, cut_window
+from nmt_prep.training.batches.joined_segments import Segments
+from nmt_prep.training.batches.options import Keywords, Options
+from nmt_prep.training.batches.vectors import Int64s
+from nmt_prep.training.records.shard_reader import PairColumns
+
+_WINDOWS_AHEAD = 1
+
+
+@dataclass(frozen=True, slots=True)
+class IdBatch:
+    """One batch of pairs; ``source, target = batch`` unpacks the ids.
+
+    Attributes:
+        source: ids of the sources, one row per pair, each ending in eos unless it was truncated.
+        target: ids of the targets, likewise.
+        row_pairs: int64, shape ``[rows]``: number of pairs in each packed row, whose pairs are consecutive in
+            ``source`` and ``target``; None if pairs are not packed.
+        width: length to which both sides are to be padded; None for the longest row of each side.
+        corpora: int32, shape ``[pairs]``: number of each pair's corpus in ``dataset.json``; None unless asked for.
+        weights: float32, shape ``[pairs]``: weight of each pair, of joined segments their mean; None if the records
+            have no weights.
+        segments: int64, shape ``[pairs]``: number of segments of a document that are targets in each row, without
+            context; None if segments are not joined.
+        context: int64, shape ``[pairs]``: number of ids at the start of each row of ``target`` that are context, not
+            target; None without context.
+        ignored: for each row of ``target``, the begins and ends of the parts that do not count as target, because they
+            repeat dropped duplicates: ``[begin, end, begin, end, …]``; None without such parts.
+        language_pairs: int32, shape ``[pairs]``: number of each pair's languages among ``language_pairs`` of the split
+            in ``dataset.json``; None in a run with one pair of languages.
+    """
+
+    source: Ragged
+    target: Ragged
+    row_pairs: Int64s | None = None
+    width: int | None = None
+    corpora: npt.NDArray[np.int32] | None = None
+    weights: npt.NDArray[np.float32] | None = None
+    segments: Int64s | None = None
+    context: Int64s | None = None
+    ignored: Ragged | None = None
+    language_pairs: npt.NDArray[np.int32] | None = None
+
+    def __iter__(self) -> Iterator[Ragged]:
+        return iter((self.source, self.target))
+
+
+def read_records(
+    run_dir: str | Path,
+    split: str,
+    *,
+    corpus_ids: bool = False,
+    check: Literal["full", "quick"] = "full",
+    **options: Unpack[Keywords],
+) -> Iterator[IdBatch]:
+    """Returns the batches of one epoch of a split, from the shards that a run wrote, without TensorFlow.
+
+    With the same options, the batches, their order and the order of their pairs are the same as in
+    :func:`nmt_prep.make_dataset`.
+
+    Args:
+        run_dir: directory of the run, which holds ``records``, or the directory ``records``.
+        split: name of the split.
+        corpus_ids: also yield the number of each pair's corpus.
+        check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
+        options: attributes of :class:`~nmt_prep.training.batches.Options`.
+
+    Returns:
+        An iterator over batches of :class:`~nmt_prep.base.columns.Ragged` columns.
+
+    Raises:
+        RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
+        ArgumentError: an option is out of range, or conflicts with another one.
+    """
+    plan = plan_batches(run_dir, split, Options.of(read_records, options), check)
+    return read_batches(plan, corpus_ids=corpus_ids)
+
+
+def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
+    """Returns the batches of a plan, or every ``parts``-th of them.
+
+    A thread reads windows and divides them into batches, while the caller's thread copies the ids of each batch. Up to
+    three windows are in memory.
+
+    Args:
+        plan: the plan.
+        corpus_ids: also yield the number of each pair's corpus.
+        part: number of the first batch, counted from the plan's start.
+        parts: distance from one batch to the next.
+
+    Raises:
+        RecordsError: a shard is damaged; raised when the iterator reaches the damage.
+        ArgumentError: ``skip_batches`` exceeds the number of batches in the epoch.
+    """
+    windows = list(plan.planned_windows())
+    batches = chain.from_iterable(
+        prefetched((list(_batches_of_window(plan, window, corpus_ids)) for window in windows), _WINDOWS_AHEAD)
+    )
+    return (batch.read() for batch in islice(batches, part, plan.batches_left, parts))
+
+
+class WindowContent(NamedTuple):
+    """The rows of a window, which are pairs or joined segments.
+
+    Attributes:
+        pairs: their ids.
+        skip: number of rows at the start that belong to another process.
+        take: number of rows of the window after these.
+        weights: as in :class:`IdBatch`, for all rows; likewise the fields below.
+        segments: as in :class:`IdBatch`.
+        context: as in :class:`IdBatch`.
+        ignored: as in :class:`IdBatch`.
+    """
+
+    pairs: PairColumns
+    skip: int
+    take: int
+    weights: npt.NDArray[np.float32] | None = None
+    segments: Int64s | None = None
+    context: Int64s | None = None
+    ignored: Ragged | None = None
+
+
+def read_window(plan: BatchPlan, window: PlannedWindow) -> WindowContent:
+    """Reads the rows of a window, and joins the segments of documents if the plan does.
+
+    Raises:
+        RecordsError: a shard is damaged.
+    """
+    pairs = plan.read(window.runs, int(window.epoch))
+    if plan.staged:
+        return WindowContent(pairs, int(window.skip), len(pairs), pairs.weights)
+    weights = plan.order.index.column_of("weight", window.runs) if "weight" in plan.info.columns else None
+    if plan.joining is None:
+        return WindowContent(pairs, int(window.skip), int(window.take), weights)
+    segments = Segments.read(plan.order.index, window.runs, plan.entries(window.runs, pairs))
+    source, target = pairs.inputs, pairs.targets
+    if segments.found is not None:
+        source, target = segments.found.among(source, target)
+    examples = plan.joining.examples_of(window, segments, int(window.epoch))
+    return WindowContent(
+        plan.joining.joined(source, target, examples, segments),
+        0,
+        len(examples),
+        None if weights is None else examples.mean(segments.merged(weights)),
+        examples.targets,
+        plan.joining.context(target, examples, segments),
+        plan.joining.ignored(target, examples, segments),
+    )
+
+
+class _Batch(NamedTuple):
+    """The position of a batch in its window."""
+
+    window: WindowContent
+    rows: Int64s
+    row_pairs: Int64s | None
+    width: int | None
+    max_length: int | None
+    corpora: npt.NDArray[np.int32] | None
+    language_pairs: npt.NDArray[np.int32] | None
+
+    def read(self) -> IdBatch:
+        """Copies the ids."""
+        (pairs, _, _, weights, segments, context, ignored), rows = self.window, self.rows
+        return IdBatch(
+            pairs.inputs.taken(rows, self.max_length),
+            pairs.targets.taken(rows, self.max_length),
+            self.row_pairs,
+            self.width,
+            None if self.corpora is None else self.corpora[rows],
+            None if weights is None else weights[rows],
+            None if segments is None else segments[rows],
+            None if context is None else context[rows],
+            None if ignored is None else ignored.taken(rows),
+            None if self.language_pairs is None else self.language_pairs[rows],
+        )
+
+
+def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool) -> Iterator[_Batch]:
+    content = read_window(plan, window)
+    pairs, window = content.pairs, window._replace(skip=content.skip, take=content.take)
+    contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
+    cut = cut_window(plan, window, contents, vectors)
+    corpora = language_pairs = None
+    if corpus_ids or plan.language_pairs is not None:  # in layout example, only the index has the corpora
+        index = plan.order.index
+        corpora = index.pairs_of(window.runs)[:, 2].astype(np.int32) if pairs.corpora is None else pairs.corpora
+    if plan.language_pairs is not None:
+        language_pairs = plan.language_pairs.astype(np.int32)[corpora]
+    pair = row = 0
+    for batch, size in enumerate(cut.sizes.tolist()):
+        rows = None if cut.row_pairs is None else cut.row_pairs[row : row + size]
+        row += size
+        count = size if rows is None else int(rows.sum())
+        chosen = cut.pairs[pair : pair + count]
+        pair += count
+        width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
+        columns = corpora if corpus_ids else None, language_pairs
+        yield _Batch(content, chosen, rows, width, plan.rule.max_length, *columns)
+
+
+class Cells(IntEnum):
+    """The content of a padded matrix: ids, or numbers that describe them."""
+
+    IDS = 0
+    SHIFTED = 1  # ids of each pair shifted right: a first id, then all but the last one
+    SEGMENTS = 2  # number of the pair in its row, from 1
+    POSITIONS = 3  # position in the pair, from 0
+
+
+def pad_into(
+    out: npt.NDArray[np.int64],
+    side: Ragged,
+    cells: Cells = Cells.IDS,
+    *,
+    row_pairs: Int64s | None = None,
+    padding: int = 0,
+    first: int = 0,
+) -> None:
+    """Fills a matrix with one side of a batch.
+
+    Args:
+        out: int64, shape ``[rows, width]``, contiguous.
+        side: the ids of the pairs.
+        cells: the content.
+        row_pairs: int64, shape ``[rows]``: number of pairs in each row; None for one.
+        padding: value after the last pair of a row.
+        first: first id of each pair, for ``SHIFTED``.
+
+    Raises:
+        ValueError: a row is longer than the matrix is wide, or there are not as many rows.
+    """
+    pairs = np.empty(0, np.int64) if row_pairs is None else row_pairs
+    pad_rows(side.values, side.offsets, pairs, int(cells), padding, first, out)
+
+
+_Item = TypeVar("_Item")
+_LISTS_AHEAD = 4
+
+
+def prefetched(items: Iterator[_Item], ahead: int) -> Iterator[_Item]:
+    """Yields items that a thread makes, about ``ahead`` of them in advance.
+
+    The thread ends with the items, when the iterator is closed, or with the program. An error in the thread is raised
+    here, after the items before it.
+    """
+
+    def take(most: int) -> tuple[list[_Item], BaseException | None]:
+        taken: list[_Item] = []
+        try:
+            for item in islice(items, most):
+                taken.append(item)  # noqa: PERF402 - keeps the items before an error
+        except BaseException as error:  # noqa: BLE001 - raised again after these items
+            return taken, error
+        return taken, None
+
+    # The interpreter waits for the threads of a pool before it ends; a daemon thread in native code would abort it.
+    pool = ThreadPoolExecutor(1, "nmt_prep batches")
+    try:
+        waiting = deque[Future[tuple[list[_Item], BaseException | None]]]()
+        size, most = 1, max(ahead // _LISTS_AHEAD, 1)  # to hand over single items would cost as much as to make them
+        threaded, process = True, os.getpid()  # a fork has no thread that makes the items
+        while True:
+            if os.getpid() != process:
+                raise ArgumentError("the iterator is that of another process; make one in the process that reads it")
+            try:
+                while threaded and len(waiting) <= min(_LISTS_AHEAD, ahead):
+                    waiting.append(pool.submit(take, min(size, most)))
+                    size *= 2
+            except RuntimeError:  # the program ends, or may have no more threads: this thread makes the rest
+                threaded = False
+            taken, error = waiting.popleft().result() if waiting else take(most)
+            yield from taken
+            if error is not None:
+                raise error
+            if not taken:
+                return
+    finally:
+        # No wait: the garbage collector may close the iterator in this very thread, or in one that it waits for.
+        pool.shutdown(wait=False, cancel_futures=True)

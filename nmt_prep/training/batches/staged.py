@@ -1,0 +1,124 @@
+"""Epochs of records of text with stages and modifiers: each epoch is a part of the stream of all stages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import ValidationError
+
+from nmt_prep.base.errors import ArgumentError, RecordsError
+from nmt_prep.base.runtime import available_cores
+from nmt_prep.base.sides import SIDES
+from nmt_prep.config.problems import first_problem
+from nmt_prep.config.training import TRAINING_FILE, TrainingSettings
+from nmt_prep.training.batches.epoch import EpochOrder, Window
+from nmt_prep.training.batches.options import Options
+from nmt_prep.training.batches.row_stream import TextStream
+from nmt_prep.training.batches.vectors import Int64s
+from nmt_prep.training.curriculum import BLOCK_ROWS
+from nmt_prep.training.records.shard_reader import PairColumns
+from nmt_prep.training.records.text_records import TextEncoder
+
+
+def training_of(run_dir: Path, split: str, options: Options) -> tuple[TrainingSettings, Path]:
+    """Returns the settings of training with the subwords of the options, and the directory of their paths."""
+    if split != "train":
+        for name, given in (("subwords", options.subwords), ("training", options.training)):
+            if given and given != "config":
+                raise ArgumentError(f"{name} is for split train, not for split {split}")
+        return TrainingSettings(), run_dir
+    training, base_dir = _settings_of(run_dir, options.training)
+    if training.stages and (options.weights is not None or options.temperature is not None):
+        name = "temperature" if options.weights is None else "weights"
+        raise ArgumentError(f"the stages of training mix the corpora, so {name} cannot; pass training=None with {name}")
+    subwords = training.subwords if options.subwords == "config" else options.subwords or {}
+    return training.model_copy(update={"subwords": subwords}), base_dir
+
+
+def _settings_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
+    """Returns the settings of training and the directory of their paths.
+
+    Args:
+        given: the argument of a loader: settings, a mapping like the section ``training``, None for neither stages nor
+            modifiers, or ``"config"`` for the section of the run's config.
+    """
+    if isinstance(given, TrainingSettings) or given is None:
+        return given or TrainingSettings(), Path.cwd()
+    path = run_dir / TRAINING_FILE
+    try:
+        if given != "config":
+            return TrainingSettings.model_validate_json(json.dumps(given)), Path.cwd()
+        if not path.exists():
+            return TrainingSettings(), run_dir
+        data = json.loads(path.read_text("utf-8"))
+        base_dir = run_dir / data.pop("base_dir")
+        return TrainingSettings.model_validate_json(json.dumps(data)), base_dir
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        what = first_problem(error) if isinstance(error, ValidationError) else str(error)
+        if given != "config":
+            raise ArgumentError(f"training: {what}") from error
+        raise RecordsError(f"{path}: {what}; run the config again") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedOrder(EpochOrder):
+    """The blocks of the plan of stages that a process reads in an epoch.
+
+    An epoch has as many rows as the split has pairs; the last epoch ends with the last stage. The processes take turns
+    with blocks. Numbers of runs are numbers of the first rows of blocks.
+    """
+
+    stream: TextStream
+    encoder: TextEncoder  # encodes the text of the stream
+    corpora: tuple[str, ...]  # names of the corpora of the split
+
+    @classmethod
+    def of(cls, order: EpochOrder, stream: TextStream, encoder: TextEncoder, corpora: tuple[str, ...]) -> StagedOrder:
+        """Returns the order with stages, in place of another one of the same epoch and process."""
+        given = (order.index, order.seed, order.epoch, order.rank, order.world_size, order.window_pairs)
+        return cls(*given, stream=stream, encoder=encoder, corpora=corpora)
+
+    @cached_property
+    def rows(self) -> range:
+        """The rows of the epoch."""
+        curriculum = self.stream.curriculum
+        size = sum(len(shard.pairs) for shard in self.index.shards)
+        end = (self.epoch + 1) * size
+        return range(self.epoch * size, end if curriculum.rows is None else min(end, curriculum.rows))
+
+    def windows(self) -> Iterator[Window]:
+        """Yields the windows of the process in order. ``take`` is 0, since modifiers decide the number of pairs."""
+        firsts, row = list[int](), self.rows.start
+        while row < self.rows.stop:
+            firsts.append(row)
+            row = self.stream.curriculum.end_of_block(row)
+        mine = np.array(firsts[self.rank :: self.world_size], np.int64)
+        together = max(self.window_pairs // BLOCK_ROWS, 1)
+        for part in np.split(mine, np.arange(1, len(mine), together)) if len(mine) else ():
+            yield Window(part, 0, 0)
+
+    def read(self, firsts: Int64s, epoch: int) -> PairColumns:
+        """Returns the ids of the pairs of some blocks within an epoch."""
+        rows = replace(self, epoch=epoch).rows
+        with ThreadPoolExecutor(available_cores()) as pool:
+            parts = list(pool.map(lambda first: self._pairs(first, rows), firsts.tolist()))
+        return PairColumns.joined(parts)
+
+    def _pairs(self, row: int, rows: range) -> PairColumns:
+        block = self.stream.block(self.stream.curriculum.block_at(row))
+        begin, end = block.since(rows.start), block.since(rows.stop)
+        columns: dict[str, Any] = {side: block.column(side) for side in SIDES}
+        columns["corpus"] = pc.index_in(block.column("corpus"), pa.array(self.corpora, pa.string()))
+        text = pa.RecordBatch.from_pydict(columns).slice(begin, end - begin)
+        pairs = self.encoder.pairs(text, block.plan.first + begin, 0, threads=1)
+        weighted = "weight" in self.index.columns
+        return replace(pairs, weights=block.column("weight").to_numpy()[begin:end]) if weighted else pairs

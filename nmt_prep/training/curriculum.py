@@ -1,0 +1,241 @@
+"""The plan of stages: the corpus and the pair of each row of a stream, computed without the rows before it.
+
+Each stage is divided into blocks of :data:`BLOCK_ROWS` rows. The weights give the exact number of pairs of each corpus
+in the blocks up to a given block; a keyed permutation mixes the pairs of a block. The pairs of a corpus are numbered
+through all epochs and stages, so a stage goes on where the one before it ended.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.base.digests import seed_of
+from nmt_prep.base.errors import ConfigError
+from nmt_prep.config.training import ROWS, StageSettings, TrainingSettings
+from nmt_prep.training.modifiers import Modifiers, read_modifiers
+from nmt_prep.training.modifiers.draws import Keys, mixed
+from nmt_prep.training.records.shuffle_plan import GlobalShuffle
+
+BLOCK_ROWS = 16_384  # Number of rows of a block. Modifiers join pairs of one block only.
+MAX_ROWS = 1 << 60  # Maximum number of rows of a stream
+
+
+@dataclass(frozen=True)
+class PlannedBlock:
+    """The rows of a block."""
+
+    stage: int  # number of the stage
+    first: int  # number of the block's first row in the stream
+    corpora: npt.NDArray[np.int64]  # number of the corpus of each row: int64, shape `[rows]`
+    epochs: npt.NDArray[np.int64]  # epoch of the row's corpus, from 0 on: int64, shape `[rows]`
+    pairs: npt.NDArray[np.int64]  # number of the pair in the order of that epoch: int64, shape `[rows]`
+    keys: Keys  # keys of the draws of each row: uint64, shape `[rows]`
+
+    def __len__(self) -> int:
+        return len(self.corpora)
+
+    def head(self, rows: int) -> PlannedBlock:
+        """Returns the first rows of the block."""
+        corpora, epochs, pairs = (column[:rows] for column in (self.corpora, self.epochs, self.pairs))
+        return PlannedBlock(self.stage, self.first, corpora, epochs, pairs, self.keys[:rows])
+
+
+@dataclass(frozen=True)
+class PlannedStage:
+    """A stage."""
+
+    name: str  # name of the stage
+    shares: tuple[Fraction, ...]  # share of each corpus of the stream among the rows; they sum to 1
+    before: tuple[int, ...]  # number of pairs of each corpus in the stages before it
+    first: int  # number of its first row in the stream
+    rows: int | None  # number of the stage's rows; None if it never ends
+    modifiers: Modifiers  # the modifiers of the stage's rows
+    # numbers of the corpora whose epochs end the stage; all corpora that it reads, if a number of rows ends it
+    until: tuple[int, ...]
+    key: str  # key of the permutations
+
+    def pairs_in(self, rows: int) -> tuple[int, ...]:
+        """Returns the number of pairs of each corpus in the first rows of the stage, up to the end of a block."""
+        # Each corpus takes its share of the rows that the corpora before it leave, so more rows never give a corpus
+        # fewer.
+        counts, left, share = list[int](), rows, Fraction(1)
+        for wanted in self.shares:
+            counts.append(int(left * wanted / share) if share else 0)
+            left, share = left - counts[-1], share - wanted
+        return tuple(counts)
+
+    def corpora_of(self, block: int) -> npt.NDArray[np.int64]:
+        """Returns the index of the corpus of each row of a complete block: int64."""
+        begin, end = self.pairs_in(block * BLOCK_ROWS), self.pairs_in((block + 1) * BLOCK_ROWS)
+        counts = np.subtract(end, begin)
+        order = GlobalShuffle(BLOCK_ROWS, block, self.key).rows_at(np.arange(BLOCK_ROWS))
+        return np.repeat(np.arange(len(counts)), counts)[order]
+
+    def rows_until(self, pairs: int) -> int:
+        """Returns the number of rows, at least 1, that contain ``pairs`` pairs of the corpora of ``until``."""
+
+        def had(block: int) -> int:
+            counts = self.pairs_in(block * BLOCK_ROWS)
+            return sum(counts[corpus] for corpus in self.until)
+
+        low, high = 0, 1  # too few blocks, and enough blocks
+        while had(high) < pairs:
+            low, high = high, high * 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if had(middle) < pairs else (low, middle)
+        places = np.flatnonzero(np.isin(self.corpora_of(low), self.until))
+        return low * BLOCK_ROWS + int(places[pairs - had(low) - 1]) + 1
+
+    def pairs_before(self, rows: int) -> tuple[int, ...]:
+        """Returns the number of pairs of each corpus in the first rows of the stage."""
+        block, rest = divmod(rows, BLOCK_ROWS)
+        whole = np.array(self.pairs_in(block * BLOCK_ROWS), np.int64)
+        if rest:
+            whole += np.bincount(self.corpora_of(block)[:rest], minlength=len(whole))
+        return tuple(whole.tolist())
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """The rows of all stages: a stream that can be read from any row on."""
+
+    corpora: tuple[str, ...]  # names of the corpora
+    sizes: tuple[int, ...]  # numbers of pairs of the corpora
+    seed: int  # decides the order and the draws of modifiers
+    stages: tuple[PlannedStage, ...]  # the stages, at least one
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows of the stream; None if it never ends."""
+        last = self.stages[-1]
+        return None if last.rows is None else last.first + last.rows
+
+    def stage_at(self, row: int) -> int:
+        """Returns the number of the stage of a row."""
+        return bisect_right([stage.first for stage in self.stages], row) - 1
+
+    def blocks(self, row: int = 0, step: int = 1) -> Iterator[PlannedBlock]:
+        """Yields every ``step``-th block as a whole, from the block with a row on.
+
+        Readers that share a stream begin at different blocks, and their step is the number of readers.
+        """
+        waiting = 0
+        while self.rows is None or row < self.rows:
+            if not waiting:
+                yield self.block_at(row)
+            waiting = (waiting + 1) % step
+            row = self.end_of_block(row)
+
+    def end_of_block(self, row: int) -> int:
+        """Returns the first row after the block of a row."""
+        stage = self.stages[self.stage_at(row)]
+        end = stage.first + ((row - stage.first) // BLOCK_ROWS + 1) * BLOCK_ROWS
+        return end if stage.rows is None else min(end, stage.first + stage.rows)
+
+    def block_at(self, row: int) -> PlannedBlock:
+        """Returns the whole block that has a row."""
+        number = self.stage_at(row)
+        stage = self.stages[number]
+        block = (row - stage.first) // BLOCK_ROWS
+        first = stage.first + block * BLOCK_ROWS
+        corpora = stage.corpora_of(block)
+        order = np.argsort(corpora, kind="stable")
+        rank = np.empty(BLOCK_ROWS, np.int64)
+        rank[order] = np.arange(BLOCK_ROWS)
+        counts = np.bincount(corpora, minlength=len(self.sizes))
+        begin = np.add(stage.before, stage.pairs_in(block * BLOCK_ROWS)) - (np.cumsum(counts) - counts)
+        rows = self.end_of_block(row) - first
+        corpora, drawn = corpora[:rows], (rank + begin[corpora])[:rows]
+        epochs, pairs = np.divmod(drawn, np.array(self.sizes, np.int64)[corpora])
+        keys = mixed(mixed(self._keys[corpora], epochs), pairs)
+        return PlannedBlock(number, first, corpora, epochs, pairs, mixed(keys, number))
+
+    @cached_property
+    def _keys(self) -> Keys:
+        return np.array([seed_of(f"{self.seed}\nmodifiers of {name}") for name in self.corpora], np.uint64)
+
+    def described(self) -> list[dict[str, Any]]:
+        """Returns name, rows (None without an end), mix, epochs of corpora and names of modifiers of each stage."""
+        return [
+            {
+                "name": stage.name,
+                "rows": stage.rows,
+                "mix": {name: float(share) for name, share in zip(self.corpora, stage.shares, strict=True) if share},
+                "epochs": {} if stage.rows is None else self.epochs_of(number),
+                "modifiers": list(stage.modifiers.names),
+            }
+            for number, stage in enumerate(self.stages)
+        ]
+
+    def epochs_of(self, number: int) -> dict[str, float]:
+        """Returns the number of epochs of each corpus in a stage that ends."""
+        stage = self.stages[number]
+        pairs = stage.pairs_before(stage.rows or 0)
+        return {name: count / size for name, size, count in zip(self.corpora, self.sizes, pairs, strict=True) if count}
+
+
+def plan_stages(
+    training: TrainingSettings, sizes: Mapping[str, int], seed: int, base_dir: Path, key: str = "training"
+) -> Curriculum:
+    """Returns the plan of the stages of a config; without stages, one stage reads all corpora by their sizes.
+
+    Args:
+        base_dir: the directory that paths in options of modifiers are relative to.
+    """
+    if problem := training.problem(set(sizes)):
+        raise ConfigError(f"{key}.{problem}")
+    settings = training.stages or (StageSettings(name="all", mix={name: float(size) for name, size in sizes.items()}),)
+    names = tuple(sizes)
+    stages = list[PlannedStage]()
+    before, first = (0,) * len(names), 0
+    shared = read_modifiers(training.modifiers, f"{key}.modifiers", base_dir)
+    for number, stage in enumerate(settings):
+        place = f"{key}.stages.{number}"
+        modifiers = (
+            shared if stage.modifiers is None else read_modifiers(stage.modifiers, f"{place}.modifiers", base_dir)
+        )
+        until = next(iter(stage.until), None)
+        ending = [name for name in stage.mix if stage.mix[name]] if until in (None, ROWS) else [until or ""]
+        members = tuple(names.index(member) for name in ending for member in training.members(name) if sizes[member])
+        shares = _shares(stage, training, sizes, place)
+        planned = PlannedStage(stage.name, shares, before, first, None, modifiers, members, f"stage {number} of {seed}")
+        if not stage.endless:
+            amount = Fraction(stage.until[until or ""])
+            pairs = sum(sizes[names[member]] for member in members)
+            wanted = max(int(amount * (1 if until == ROWS else pairs)), 1)
+            if first + wanted / sum(shares[member] for member in members) > MAX_ROWS:
+                raise ConfigError(f"{place}.until: the stage has more than 2**60 rows; lower it")
+            rows = wanted if until == ROWS else planned.rows_until(wanted)
+            planned = PlannedStage(stage.name, shares, before, first, rows, modifiers, members, planned.key)
+            before = tuple(np.add(before, planned.pairs_before(rows)).tolist())
+            first += rows
+        stages.append(planned)
+    return Curriculum(names, tuple(sizes.values()), seed, tuple(stages))
+
+
+def _shares(
+    stage: StageSettings, training: TrainingSettings, sizes: Mapping[str, int], place: str
+) -> tuple[Fraction, ...]:
+    """Returns the share of each corpus; the share of a group is divided by the sizes of its corpora."""
+    weights = dict.fromkeys(sizes, Fraction(0))
+    for name, weight in stage.mix.items():
+        members = training.members(name)
+        pairs = sum(sizes[member] for member in members)
+        if weight and not pairs:
+            raise ConfigError(f"{place}.mix.{name} has no pairs; leave it out, or look at what cleaning drops")
+        for member in members:
+            weights[member] += Fraction(str(weight)) * sizes[member] / max(pairs, 1)
+    total = sum(weights.values())
+    if not total:
+        raise ConfigError(f"{place}.mix: the weights sum to 0; raise them")
+    return tuple(weight / total for weight in weights.values())

@@ -1,0 +1,149 @@
+"""The pairs of a shard of an output, in shuffled order: ids from the records, or text from spill files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.training.records.index import ShardIndex
+from nmt_prep.training.records.shard_reader import read_span
+from nmt_prep.training.records.shuffle_plan import Layout, ShardPlan
+from nmt_prep.training.records.text_records import TextEncoder, read_text, split_columns
+from nmt_prep.training.records.writer import shard_buckets
+
+_READ_BYTES = 2 << 20
+_TEXT_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class IdBatch:
+    """Consecutive pairs of ids."""
+
+    sources: Ragged  # ids of the sources, as in the records
+    targets: Ragged  # ids of the targets, as in the records
+    corpora: npt.NDArray[np.int32]  # number of each pair's corpus: int32, shape `[pairs]`
+    # weight of each pair, float32; None if the run has no weights, or for consecutive pairs of the records, which store
+    # weights
+    weights: npt.NDArray[np.float32] | None = None
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def taken(self, numbers: npt.NDArray[np.int64]) -> IdBatch:
+        """Returns the pairs with the given numbers."""
+        weights = None if self.weights is None else self.weights[numbers]
+        return IdBatch(self.sources.taken(numbers), self.targets.taken(numbers), self.corpora[numbers], weights)
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Consecutive pairs of text."""
+
+    sources: pa.Array  # lines of the source side, a `large_string` array
+    targets: pa.Array  # lines of the target side, a `large_string` array
+    corpora: npt.NDArray[np.int32]  # number of each pair's corpus: int32, shape `[pairs]`
+    # links of the pieces of each pair, such as `0-0 1-2`, a `large_string` array; None for no links
+    links: pa.Array | None = None
+    weights: npt.NDArray[np.float32] | None = None  # as in `IdBatch`
+    context: pa.Array | None = None  # lines of context before the targets; None if the targets contain their context
+    # number of pairs that lack the links of long words; the first batch of a shard may count all of the split
+    cut: int = 0
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def taken(self, numbers: npt.NDArray[np.int64]) -> TextBatch:
+        """Returns the pairs with the given numbers."""
+        columns = (self.sources, self.targets, self.links, self.context)
+        sources, targets, links, context = (
+            None if lines is None else lines.take(pa.array(numbers)) for lines in columns
+        )
+        weights = None if self.weights is None else self.weights[numbers]
+        return TextBatch(sources, targets, self.corpora[numbers], links, weights, context, self.cut)
+
+
+@dataclass(frozen=True)
+class IdPairs:
+    """A range of the pairs of a split, in the order of its records."""
+
+    layout: Layout  # format of the records
+    records: tuple[tuple[Path, int], ...]  # the shards of the records with the range, and their numbers of pairs
+    start: int  # number of the first pair, counted from the start of the first of these shards
+    count: int  # number of pairs
+    encoder: TextEncoder | None = None  # makes the ids of records of layout `text`; None for other layouts
+
+    def batches(self) -> Iterator[IdBatch]:
+        """Yields the pairs in batches of a few MiB."""
+        before = 0
+        for path, pairs in self.records:
+            low, high = max(self.start - before, 0), min(self.start + self.count - before, pairs)
+            if low < high:
+                yield from _range_of(path, self.layout, low, high, self.encoder)
+            before += pairs
+
+
+@dataclass(frozen=True)
+class TextPairs:
+    """The pairs of a shard as text, or as lines of pieces with links."""
+
+    plan: ShardPlan  # plan of the spill files
+    shard: int  # number of the shard
+    spills: tuple[Path, ...]  # the spill files of the split
+    # True if each line of the target side is followed by its links, as `joined_columns` joins them
+    linked: bool = False
+    cut: int = 0  # number of pairs that lack the links of long words, to count with this shard
+
+    def batches(self, path: Path) -> Iterator[TextBatch]:
+        """Yields the pairs in batches of a few MiB; ``path`` is the file to write, for messages."""
+        cut = self.cut
+        for bucket in shard_buckets(path, self.plan, self.shard, self.spills):
+            first = 0
+            while first < len(bucket):
+                sources, source_offsets, targets, target_offsets, corpora = bucket.text(first, _TEXT_BYTES)
+                lines, *links = split_columns(TextColumn(targets, target_offsets).to_arrow(), int(self.linked))
+                read = TextColumn(sources, source_offsets).to_arrow()
+                yield TextBatch(read, lines, corpora, links[0] if links else None, cut=cut)
+                first, cut = first + len(corpora), 0
+
+
+def id_pairs(
+    layout: Layout, records: Sequence[tuple[Path, int]], start: int, stop: int, encoder: TextEncoder | None = None
+) -> IdPairs:
+    """Returns a range of the pairs of a split, given all shards of the records and their numbers of pairs."""
+    held: list[tuple[Path, int]] = []
+    before = first = 0
+    for path, pairs in records:
+        if before < stop and before + pairs > start:
+            first = first if held else before
+            held.append((path, pairs))
+        before += pairs
+    return IdPairs(layout, tuple(held), start - first, stop - start, encoder)
+
+
+def _range_of(path: Path, layout: Layout, start: int, stop: int, encoder: TextEncoder | None) -> Iterator[IdBatch]:
+    """Yields the pairs of a shard of the records from number ``start`` to before ``stop``."""
+    index = ShardIndex.load(path)
+    offsets, pairs_of = index.blocks[:, 0], index.blocks[:, 2]
+    ends = np.append(offsets[1:], path.stat().st_size)
+    last_pairs = np.cumsum(pairs_of)
+    block = int(np.searchsorted(last_pairs, start, side="right"))
+    while block < len(offsets) and last_pairs[block] - pairs_of[block] < stop:
+        until = max(int(np.searchsorted(ends, offsets[block] + _READ_BYTES, side="right")), block + 1)
+        first = int(last_pairs[block] - pairs_of[block])
+        if encoder is None:
+            columns = read_span(path, int(offsets[block]), int(ends[until - 1]), layout)
+        else:
+            columns = encoder.pairs(read_text(path, first, int(last_pairs[until - 1]) - first), 0, 0, threads=1)
+        low, high = max(start - first, 0), min(stop - first, len(columns))
+        yield IdBatch(
+            columns.inputs.part(low, high),
+            columns.targets.part(low, high),
+            index.pairs[first + low : first + high, 2].astype(np.int32),
+        )
+        block = until

@@ -1,0 +1,135 @@
+"""Vocabularies in the formats of other toolkits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from nmt_prep.base.artefacts import atomic_write, link_or_copy, write_json, writing
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.base.sides import SIDES
+from nmt_prep.config import Vocab
+from nmt_prep.config.outputs import ListFormat, OutputOptions
+from nmt_prep.subwords import Tokenizer, dialect_of
+from nmt_prep.subwords.frame import Frame
+from nmt_prep.subwords.piece_text import PieceText
+from nmt_prep.training.outputs.output import RunFacts
+
+LIST_HEAD = ("<unk>", "<s>", "</s>")
+"""The first pieces of every vocabulary list of tensorflow/nmt; Marian needs them too."""
+
+
+def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None:
+    """Checks that lines of text or pieces can have the frames of ``vocab.frame``.
+
+    Lines can have a tag, and lines of pieces also other pieces before the ids. Since the trainer adds the end of
+    sentence, a frame can have no other piece after the ids.
+
+    Args:
+        pieces: True if the lines are pieces.
+    """
+    for side, text in run.frames.items():
+        tokenizer = run.vocabularies[side].load()
+        frame = Frame.parse(tokenizer, text)
+        if frame.after not in ((), (tokenizer.eos_id,)):
+            problem = "puts more than the end of sentence after the ids, and the trainer ends each line itself"
+        elif frame.before and not pieces:
+            problem = "puts pieces before the ids, which text cannot have; set pieces: true"
+        else:
+            continue
+        raise VocabularyError(
+            f"vocab.frame.{side}: {text!r} {problem}. The output {options.directory} cannot hold such rows; outputs of "
+            "ids can: {kind: huggingface, rows: ids}, megatron"
+        )
+
+
+def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    """Returns the ids of the special pieces in the vocabulary: padding, start, end, unknown."""
+    ids = (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id)
+    return frozenset(number for number in ids if number is not None)
+
+
+def headed_list(tokenizer: Tokenizer) -> list[str]:
+    """Returns a vocabulary list of tensorflow/nmt: :data:`LIST_HEAD`, then the other pieces in the order of ids."""
+    return [*LIST_HEAD, *(text for text in PieceText(tokenizer).words() if text not in LIST_HEAD)]
+
+
+def plain_list(tokenizer: Tokenizer) -> list[str]:
+    """Returns the pieces in the order of ids, without special pieces, which Eole and JoeyNMT add themselves."""
+    special = special_ids(tokenizer)
+    return [text for number, text in enumerate(PieceText(tokenizer).words()) if number not in special]
+
+
+_LISTS: Mapping[str, Callable[[Tokenizer], list[str]]] = {"list": headed_list, "eole": plain_list, "joey": plain_list}
+
+
+def write_lists(directory: Path, run: RunFacts, formats: Sequence[ListFormat]) -> None:
+    """Writes ``vocab.<side>`` (format ``list``), ``vocab.<format>.<side>`` or the files of a MarianTokenizer."""
+    for list_format in formats:
+        if list_format == "hf_marian":
+            write_hf_marian(directory, run)
+            continue
+        middle = "" if list_format == "list" else f".{list_format}"
+        for side in SIDES:
+            pieces = _LISTS[list_format](run.vocabularies[side].load())
+            write_text(directory / f"vocab{middle}.{run.codes[side]}", "".join(f"{piece}\n" for piece in pieces))
+
+
+def write_hf_marian(directory: Path, run: RunFacts) -> None:
+    """Writes the files of a ``transformers.MarianTokenizer`` with the ids of the SentencePiece models.
+
+    The files are ``source.spm``, ``target.spm``, ``vocab.json``, ``target_vocab.json`` unless the sides share a
+    vocabulary, and ``tokenizer_config.json``. MarianTokenizer needs ``<pad>``, ``</s>`` and ``<unk>``; they get new ids
+    if a model lacks them.
+    """
+    names = {"source": "vocab.json"} if run.shared else {"source": "vocab.json", "target": "target_vocab.json"}
+    for side in SIDES:
+        copy_file(run.vocabularies[side].path, directory / f"{side}.spm")
+        if side in names:
+            ids = {piece: number for number, piece in enumerate(run.vocabularies[side].load().pieces)}
+            for needed in ("<unk>", "</s>", "<pad>"):
+                ids.setdefault(needed, len(ids))
+            write_json(directory / names[side], ids)
+    config = {
+        "tokenizer_class": "MarianTokenizer",
+        "source_lang": run.languages["source"],
+        "target_lang": run.languages["target"],
+        "separate_vocabs": not run.shared,
+        "unk_token": "<unk>",
+        "eos_token": "</s>",
+        "pad_token": "<pad>",
+    }
+    write_json(directory / "tokenizer_config.json", config)
+
+
+def copy_vocabularies(directory: Path, run: RunFacts) -> None:
+    """Copies the vocabularies, with the names that ``transformers`` loads where it can.
+
+    SentencePiece models become the files of a MarianTokenizer. A shared ``tokenizer.json`` keeps this name; one per
+    side gets the name ``<side>.tokenizer.json``. Other vocabularies keep the names of their files.
+    """
+    if all(run.vocabularies[side].load().has_spm for side in SIDES):
+        write_hf_marian(directory, run)
+        return
+    for side in SIDES[:1] if run.shared else SIDES:
+        path = run.vocabularies[side].path
+        whole = "tokenizer.json" if run.shared else f"{side}.tokenizer.json"
+        copy_file(path, directory / (whole if path.suffix == ".json" else path.name))
+
+
+def without_spm(vocab: Vocab) -> str:
+    """Returns the reason why the vocabularies are no SentencePiece models, for messages."""
+    dialect = dialect_of(vocab)
+    return "vocab.from is a tokenizer.json" if dialect.has_spm else f"vocab.kind is {dialect.kind}"
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copies a file into an output."""
+    with atomic_write(target) as beside, writing(target):
+        link_or_copy(source, beside)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a text file atomically, as UTF-8."""
+    with atomic_write(path) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")

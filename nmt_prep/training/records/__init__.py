@@ -1,0 +1,5 @@
+"""Writes pairs of ids as shuffled TFRecord shards, and reads them."""
+
+from nmt_prep.training.records.dataset_json import load_dataset_info
+
+__all__ = ["load_dataset_info"]

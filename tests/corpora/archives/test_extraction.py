@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import re
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.base.errors import ArchiveError
+from nmt_prep.corpora.archives.entry import Archive, DamagedError, member_name
+from nmt_prep.corpora.archives.extraction import WHOLE_FILE, Extracted, damage_of, digest_members, extract_members
+from tests.corpora.archives.builders import LIMITS, PACKERS, TEXT, extract, outputs, tar_of, zip_of
+
+
+@pytest.mark.parametrize("outer", PACKERS)
+@pytest.mark.parametrize("inner", PACKERS)
+def test_members_of_a_tar(tmp_path: Path, outer: Callable[[bytes], bytes], inner: Callable[[bytes], bytes]) -> None:
+    content = outer(tar_of(("d/b", inner(TEXT)), ("d/other", b"no"), ("./d/a", b"")))
+    assert extract(tmp_path, content, "d/a", "d/b", name="wrong.name") == {"d/a": b"", "d/b": TEXT}
+
+
+@pytest.mark.parametrize("inner", PACKERS)
+def test_members_of_a_zip(tmp_path: Path, inner: Callable[[bytes], bytes]) -> None:
+    content = zip_of(("d/b", inner(TEXT)), ("d/other", b"no"), ("a", b""))
+    assert extract(tmp_path, content, "a", "d/b") == {"a": b"", "d/b": TEXT}
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("member", [WHOLE_FILE, "x.en", "x.en.gz"])
+def test_a_single_file(tmp_path: Path, packer: Callable[[bytes], bytes], member: str) -> None:
+    assert extract(tmp_path, packer(TEXT), member, name="x.en.gz") == {member: TEXT}
+
+
+@pytest.mark.parametrize("content", [b"", b"P", b"BZh9 is how this text begins\n", b"\0" * 1024])
+def test_texts_that_resemble_archives_stay_single_files(tmp_path: Path, content: bytes) -> None:
+    assert extract(tmp_path, content, WHOLE_FILE) == {WHOLE_FILE: content}
+
+
+@pytest.mark.parametrize("build", [tar_of, zip_of])
+def test_missing_member(tmp_path: Path, build: Callable[..., bytes]) -> None:
+    content = build(("training/news-v13.zh-en.en", TEXT), ("training/news-v13.zh-en.zh", TEXT), ("README", b""))
+    with pytest.raises(ArchiveError) as caught:
+        extract(tmp_path, content, "README", "training/news-v12.zh-en.en")
+    message = str(caught.value)
+    assert message.startswith(
+        f"{tmp_path / 'x.tgz'} has no member 'training/news-v12.zh-en.en'; the nearest is 'training/news-v13"
+    )
+    assert message.endswith("correct the member's name in the config")
+    assert outputs(tmp_path) == []
+
+
+def test_error_for_a_missing_member_lists_the_same_base_name_first(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match=r"no member 'a\.en'; the nearest is 'd/a\.en'; it has 'b\.en', 'd/"):
+        extract(tmp_path, tar_of(("b.en", b""), ("d/a.en", b"")), "a.en")
+
+
+def test_member_of_a_file_that_is_not_an_archive(tmp_path: Path) -> None:
+    with pytest.raises(
+        ArchiveError, match=r"page has no member 'a\.en', since it is no archive: it looks like an HTML"
+    ):
+        extract(tmp_path, b"<html>not found</html>", "a.en", name="page")
+
+
+def test_archive_instead_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match=r"x\.tgz is an archive \('a', 'b', …\); name the members to use"):
+        extract(tmp_path, tar_of(("a", b""), ("b", b"")), WHOLE_FILE)
+
+
+@pytest.mark.parametrize("build", [tar_of, zip_of])
+def test_duplicate_member(tmp_path: Path, build: Callable[..., bytes]) -> None:
+    with pytest.raises(ArchiveError, match=r"'a' occurs twice"):
+        extract(tmp_path, build(("a", b"1"), ("b", b""), ("./a", b"2")), "a")
+    assert outputs(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (tarfile.SYMTYPE, "a symbolic link"),
+        (tarfile.LNKTYPE, "a hard link"),
+        (tarfile.CHRTYPE, "a device"),
+        (tarfile.BLKTYPE, "a device"),
+        (tarfile.FIFOTYPE, "a named pipe"),
+        (tarfile.DIRTYPE, "a directory"),
+        (tarfile.GNUTYPE_SPARSE, "a sparse file"),
+        (b"Y", "of the unknown type b'Y'"),
+    ],
+)
+def test_only_regular_members_of_a_tar(tmp_path: Path, kind: bytes, words: str) -> None:
+    info = tarfile.TarInfo("a")
+    info.type, info.linkname = kind, "/etc/passwd"
+    with pytest.raises(ArchiveError, match=rf"'a' is refused: it is {words}; only regular"):
+        extract(tmp_path, tar_of((info, b"")), "a")
+    assert outputs(tmp_path) == []
+
+
+def test_links_in_a_zip_are_not_extracted(tmp_path: Path) -> None:
+    info = zipfile.ZipInfo("a")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with pytest.raises(ArchiveError, match=r"'a' is refused: it is a symbolic link"):
+        extract(tmp_path, zip_of((info, b"/etc/passwd")), "a")
+
+
+@pytest.mark.parametrize("member", ["/etc/passwd", "../a", "d/../../a", ".."])
+@pytest.mark.parametrize("build", [tar_of, zip_of])
+def test_names_that_leave_the_directory(tmp_path: Path, member: str, build: Callable[..., bytes]) -> None:
+    with pytest.raises(ArchiveError, match=rf"the member {re.escape(repr(member))} is refused"):
+        extract(tmp_path, build((member, b"")), member)
+
+
+def test_unwanted_hostile_members_are_not_written(tmp_path: Path) -> None:
+    link = tarfile.TarInfo("d")
+    link.type, link.linkname = tarfile.SYMTYPE, "../../.."
+    content = tar_of((link, b""), ("d/evil", b"x"), ("../evil", b"x"), ("/evil", b"x"), ("a", b"good"))
+    assert extract(tmp_path, content, "a") == {"a": b"good"}
+    assert outputs(tmp_path) == ["0"]
+
+
+@pytest.mark.parametrize("packer", PACKERS[1:])
+def test_cut_compression(tmp_path: Path, packer: Callable[[bytes], bytes]) -> None:
+    noise = b"".join(hashlib.sha256(bytes([i % 256, i // 256])).digest() for i in range(2000))
+    content = packer(tar_of(("a", noise), ("b", noise)))
+    for share in (0.01, 0.3, 0.6, 0.99):
+        with pytest.raises(ArchiveError) as caught:
+            extract(tmp_path, content[: int(len(content) * share)], "a")
+        assert re.fullmatch(rf"{tmp_path}/x\.tgz is damaged or cut short \(.+\)", str(caught.value)), share
+        assert outputs(tmp_path) == [], share
+
+
+def test_cut_after_the_last_wanted_member(tmp_path: Path) -> None:
+    content = gzip.compress(tar_of(("a", TEXT)))[:-4]
+    with pytest.raises(ArchiveError, match="damaged or cut short"):
+        extract(tmp_path, content, "a")
+    assert outputs(tmp_path) == []
+
+
+def test_wrong_checksum_of_the_compression(tmp_path: Path) -> None:
+    content = bytearray(gzip.compress(tar_of(("a", TEXT))))
+    content[-8] ^= 1
+    with pytest.raises(ArchiveError, match=r"damaged or cut short \(CRC check failed"):
+        extract(tmp_path, bytes(content), "a")
+    assert outputs(tmp_path) == []
+
+
+def test_cut_tar(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="damaged or cut short"):
+        extract(tmp_path, tar_of(("a", TEXT))[:20_000], "a")
+    assert outputs(tmp_path) == []
+
+
+def test_cut_member(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="damaged or cut short"):
+        extract(tmp_path, tar_of(("a", b"x"), ("b", gzip.compress(TEXT)[:50])), "a", "b")
+    assert outputs(tmp_path) == []
+
+
+@pytest.mark.parametrize("end", [100, -30])
+def test_cut_zip(tmp_path: Path, end: int) -> None:
+    with pytest.raises(ArchiveError, match="damaged or cut short"):
+        extract(tmp_path, zip_of(("a", TEXT))[:end], "a")
+
+
+def test_damaged_zip_member(tmp_path: Path) -> None:
+    content = bytearray(zip_of(("a", TEXT)))
+    content[60] ^= 0xFF
+    with pytest.raises(ArchiveError, match="damaged or cut short"):
+        extract(tmp_path, bytes(content), "a")
+    assert outputs(tmp_path) == []
+
+
+def test_encrypted_zip(tmp_path: Path) -> None:
+    content = bytearray(zip_of(("a", TEXT)))
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(ArchiveError, match="'a' is refused: it is packed with a password; unpack the archive"):
+        extract(tmp_path, bytes(content), "a")
+
+
+@pytest.mark.parametrize(("method", "name"), [(9, "Deflate64"), (93, "zstd"), (77, "method 77")])
+def test_a_zip_packed_in_a_way_that_is_not_supported(tmp_path: Path, method: int, name: str) -> None:
+    content = bytearray(zip_of(("b", TEXT), ("a", TEXT)))
+    for start, field in ((content.index(b"PK\x03\x04", 1), 8), (content.rindex(b"PK\x01\x02"), 10)):
+        content[start + field] = method
+    with pytest.raises(ArchiveError, match=f"'a' is refused: it is packed with {name}, which is not sup") as caught:
+        extract(tmp_path, bytes(content), "a")
+    assert not isinstance(caught.value, DamagedError)
+    assert extract(tmp_path, bytes(content), "b") == {"b": TEXT}
+    assert damage_of(tmp_path / "x.tgz", lambda _: None, LIMITS) == ""
+
+
+def test_missing_archive(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="No such file"):
+        extract_members(Archive(tmp_path / "x", "x", "0" * 64), ["a"], tmp_path.joinpath, LIMITS, lambda _: None)
+
+
+def test_progress(tmp_path: Path) -> None:
+    path = tmp_path / "x.gz"
+    path.write_bytes(gzip.compress(b"x" * (3 << 20)))
+    archive = Archive(path, "x.gz", hashlib.sha256(path.read_bytes()).hexdigest())
+    advances: list[int] = []
+    extract_members(archive, [WHOLE_FILE], lambda _: tmp_path / "a", LIMITS, advances.append)
+    assert advances == [1 << 20] * 3
+
+
+@pytest.mark.parametrize(("given", "name"), [("a/b", "a/b"), ("./a", "a"), (".//././a", "a"), (".hidden", ".hidden")])
+def test_member_name(given: str, name: str) -> None:
+    assert member_name(given) == name
+
+
+@pytest.mark.parametrize("pack", [tar_of, zip_of])
+@pytest.mark.parametrize("size", [1, 3 << 20])
+def test_file_that_does_not_match_its_digest(tmp_path: Path, pack: Callable[..., bytes], size: int) -> None:
+    archive = Archive(tmp_path / "x.tgz", "x.tgz", hashlib.sha256(b"another").hexdigest())
+    archive.path.write_bytes(pack(("a", os.urandom(size)), ("b", b"rest")))
+    with pytest.raises(ArchiveError, match=rf"changed after it was checked: expected SHA-256 {archive.sha256}, found"):
+        extract_members(archive, ["a"], lambda _: tmp_path / "out" / "a", LIMITS, lambda _: None)
+    assert outputs(tmp_path) == []
+
+
+def test_digest_members_writes_nothing(tmp_path: Path) -> None:
+    content = tar_of(("a", b"one\n"), ("b", b"two\n"))
+    archive = Archive(tmp_path / "x.tar", "x.tar", hashlib.sha256(content).hexdigest())
+    archive.path.write_bytes(content)
+    assert digest_members(archive, ["b"], LIMITS) == {
+        "b": {"b": Extracted("27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a", 4)}
+    }
+    assert [path.name for path in tmp_path.iterdir()] == ["x.tar"]

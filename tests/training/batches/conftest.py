@@ -1,0 +1,3 @@
+from __future__ import annotations
+
+from tests.training.records.runs import encode_run  # noqa: F401 - a fixture

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from nmt_prep.base.digests import digest_of
+from nmt_prep.base.errors import ConfigError
+from nmt_prep.training.outputs import output_files as files
+from nmt_prep.training.outputs.huggingface import (
+    Prompt,
+    card_config,
+    drawn,
+    english_name,
+    parse_prompt,
+    size_category,
+)
+from nmt_prep.training.outputs.output_files import parquet_file
+from tests.corpus import pair
+from tests.training.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
+
+
+def table(directory: Path, split: str = "train", shards: int = 3) -> pa.Table:
+    paths = [directory / f"{split}-{n:05d}-of-{shards:05d}.parquet" for n in range(shards)]
+    return pa.concat_tables([pq.read_table(path) for path in paths])
+
+
+def test_translations(tmp_path: Path) -> None:
+    outputs = run_outputs(tmp_path, {"kind": "huggingface", "corpus": True}, vocab={"size": 200})
+    rows = table(outputs / "huggingface")
+    assert sorted((row["en"], row["zh"]) for row in rows["translation"].to_pylist()) == sorted(map(pair, range(60)))
+    assert rows["corpus"].to_pylist() == ["x"] * 60
+    assert rows.schema.field("translation").type == pa.struct([("en", pa.string()), ("zh", pa.string())])
+    assert json.loads(rows.schema.metadata[b"huggingface"])["info"]["features"] == {
+        "translation": {"languages": ["en", "zh"], "_type": "Translation"},
+        "corpus": {"dtype": "string", "_type": "Value"},
+    }
+
+
+def test_ids_are_those_of_the_records(tmp_path: Path) -> None:
+    outputs = run_outputs(tmp_path, {"kind": "huggingface", "rows": "ids"}, vocab=SENTENCEPIECE)
+    rows, (sources, targets) = table(outputs / "huggingface"), recorded_ids(tmp_path / "run")
+    assert rows["input_ids"].to_pylist() == sources
+    assert rows["labels"].to_pylist() == targets
+    assert rows["length"].to_pylist() == [len(row) for row in sources]
+    assert [str(field.type) for field in rows.schema] == ["list<element: int32>", "list<element: int32>", "int32"]
+    names = {"README.md", "output.json", "source.spm", "target.spm", "vocab.json", "target_vocab.json"}
+    assert {path.name for path in (outputs / "huggingface").glob("[!td]*")} | {
+        "target.spm",
+        "target_vocab.json",
+    } == names
+
+
+def test_conversations(tmp_path: Path) -> None:
+    prompts = ["From {source_language}: {source}", "{source} To {target_language}?"]
+    chat = {"kind": "huggingface", "rows": "chat", "prompts": prompts}
+    outputs = run_outputs(
+        tmp_path,
+        chat,
+        {**chat, "name": "again", "shards": {"train": 2}, "language_names": {"source": "A", "target": "B"}},
+        {"kind": "huggingface", "name": "plain", "shards": {"train": 1}},
+        vocab={"size": 200},
+    )
+    messages = table(outputs / "huggingface")["messages"].to_pylist()
+    pairs = table(outputs / "plain", shards=1)["translation"].to_pylist()
+    assert [[message["role"] for message in row] for row in messages] == [["user", "assistant"]] * 60
+    assert [row[1]["content"] for row in messages] == [row["zh"] for row in pairs]
+    choice = drawn(1, "train", 0, 60, 2)
+    expected = [
+        (f"From English: {row['en']}", f"{row['en']} To Chinese?")[n] for row, n in zip(pairs, choice, strict=True)
+    ]
+    assert [row[0]["content"] for row in messages] == expected
+    again = table(outputs / "again", shards=2)["messages"].to_pylist()  # the prompts do not depend on the shards
+    assert [
+        row[0]["content"].replace("From A:", "From English:").replace("B?", "Chinese?") for row in again
+    ] == expected
+
+
+def test_tags_are_left_out_of_chat_rows_or_as_the_config_says(tmp_path: Path) -> None:
+    corpus = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh", "tag": {"source": "<2zh>"}}
+    chat = {"kind": "huggingface", "rows": "chat", "prompts": ["{source}"]}
+    text, marian = {"kind": "text", "pieces": False, "vocab": []}, {"kind": "marian"}
+    named = {"chat": chat, "rows": {"kind": "huggingface"}, "text": text, "marian": marian}
+    outputs = [{**output, "name": name} for name, output in named.items()]
+    outputs += [
+        {**output, "name": f"{name}-{tags}", "tags": tags} for name, output in named.items() for tags in (True, False)
+    ]
+    vocab = {**SENTENCEPIECE, "reserved": ["<2zh>"]}
+    directory = run_outputs(
+        tmp_path, *outputs, splits={"train": [corpus]}, vocab=vocab, records={"shards": {"train": 3}}
+    )
+    tagged = {
+        path.name: sum(b"<2zh>" in part.read_bytes() for part in path.glob("train-*")) for path in directory.iterdir()
+    }
+    assert tagged == {
+        "chat": 0,
+        "rows": 3,
+        "text": 3,
+        "marian": 3,
+        **{f"{name}-True": 3 for name in named},
+        **{f"{name}-False": 0 for name in named},
+    }
+    for path in directory.glob("rows*"):
+        assert len(table(path)) == 60
+    assert {row[0]["content"] for row in table(directory / "chat")["messages"].to_pylist()} == {
+        pair(number)[0] for number in range(60)
+    }
+    with pytest.raises(
+        ConfigError, match=r"outputs\.0\.tags: ids and pieces always have the tags of the records; leave "
+    ):
+        output_config(tmp_path, {"kind": "text", "tags": False})
+
+
+def test_prompts_are_drawn_evenly_and_by_position() -> None:
+    whole = drawn(7, "train", 0, 30_000, 3)
+    assert np.bincount(whole).tolist() == [10_276, 10_049, 9_675]
+    assert drawn(7, "train", 1_000, 10, 3).tolist() == whole[1_000:1_010].tolist()
+    assert drawn(8, "train", 0, 30, 3).tolist() != whole[:30].tolist() != drawn(7, "dev", 0, 30, 3).tolist()
+
+
+def test_row_groups_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "GROUP_ROWS", 40)
+    monkeypatch.setattr(files, "GROUP_BYTES", 1_000)
+    values = np.arange(300)
+    sizes = np.where(values % 50 < 10, 150, 3)
+    schema = pa.schema([("n", pa.int64())])
+    for name, cuts in (("a", [0, 300]), ("b", [0, 1, 8, 8, 49, 50, 222, 300])):
+        with parquet_file(tmp_path, name, schema) as file:
+            for first, last in pairwise(cuts):
+                file.add(pa.record_batch([pa.array(values[first:last])], schema=schema), sizes[first:last])
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    read = pq.ParquetFile(tmp_path / "a")
+    assert read.read()["n"].to_pylist() == values.tolist()
+    groups = [read.metadata.row_group(n).num_rows for n in range(read.num_row_groups)]
+    assert groups[:4] == [7, 40, 10, 40]
+    assert sum(groups) == 300
+
+
+def test_the_card(tmp_path: Path) -> None:
+    splits = {"train": [{"name": "t", "url": "t.tsv", "licence": "CC-BY-4.0"}, {"name": "u", "url": "u.tsv"}]}
+    splits["train"].append({"name": "v", "url": "v.tsv", "licence": "see [here](http://x.org)\n# <b>`a`</b> | *b*\\"})
+    for name in "tuv":
+        (tmp_path / f"{name}.tsv").write_text("one\t一\ntwo\t二\n")
+    outputs = run_outputs(tmp_path, {"kind": "huggingface"}, splits=splits, vocab={"size": 120}, records={})
+    _, header, text = (outputs / "huggingface" / "README.md").read_text().split("---\n", 2)
+    files = json.loads((outputs / "huggingface" / "output.json").read_bytes())["splits"]["train"]["shards"][0]["files"]
+    content = digest_of({file["name"]: file["sha256"] for file in files})[:16]
+    config = {"config_name": "default", "description": f"content {content}"}
+    assert yaml.safe_load(header) == {
+        "language": ["en", "zh"],
+        "multilinguality": ["translation"],
+        "task_categories": ["translation"],
+        "size_categories": ["n<1K"],
+        "configs": [{**config, "data_files": [{"split": "train", "path": "train-*.parquet"}]}],
+    }
+    assert "| train | 6 | t, u, v |" in text
+    assert "- t: CC-BY-4.0\n- u: not stated\n" in text
+    assert "- v: see \\[here\\](http://x.org) \\# \\<b\\>\\`a\\`\\</b\\> \\| \\*b\\*\\\\\n" in text
+    assert [size_category(n) for n in (999, 1_000, 5_000_000_000, 10**11)] == [
+        "n<1K",
+        "1K<n<10K",
+        "1B<n<10B",
+        "10B<n<100B",
+    ]
+
+
+def test_a_card_names_the_content_of_its_config() -> None:
+    config = card_config("text", "outputs/text/", ("train", "dev"), {"train-0": "a1", "dev-0": "b2"})
+    assert config == {
+        "config_name": "text",
+        "description": "content dd9bb6fecd6e09d7",
+        "data_files": [
+            {"split": "train", "path": "outputs/text/train-*.parquet"},
+            {"split": "dev", "path": "outputs/text/dev-*.parquet"},
+        ],
+    }
+    other = card_config("text", "outputs/text/", ("train", "dev"), {"train-0": "a1", "dev-0": "b3"})
+    assert other["description"] != config["description"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_datasets_never_gives_the_rows_of_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    read = []
+    for run, pairs in (("first", 50), ("second", 40), ("first", 30)):
+        outputs = run_outputs(tmp_path, {"kind": "huggingface"}, pairs=pairs, run=run)
+        data = datasets.load_dataset(str(outputs / "huggingface"), split="train", cache_dir=str(tmp_path / "cache"))
+        read.append(sorted(row["en"] for row in data["translation"]))
+    assert read == [sorted(pair(number)[0] for number in range(pairs)) for pairs in (50, 40, 30)]
+
+
+@pytest.mark.parametrize("vocab", [SENTENCEPIECE, {**SENTENCEPIECE, "shared": True}])
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_datasets_and_transformers_read_the_files(
+    tmp_path: Path, vocab: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets")
+    transformers = pytest.importorskip("transformers")
+    names = ("translation", "chat", "ids")
+    outputs = run_outputs(
+        tmp_path, *({"kind": "huggingface", "name": name, "rows": name} for name in names), vocab=vocab
+    )
+    read = {name: datasets.load_dataset(str(outputs / name), cache_dir=str(tmp_path / "cache")) for name in names}
+    assert {name: {split: len(rows) for split, rows in each.items()} for name, each in read.items()} == {
+        name: {"train": 60, "dev": 20} for name in names
+    }
+    assert read["translation"]["train"].features["translation"] == datasets.Translation(languages=["en", "zh"])
+    tokenizer = transformers.MarianTokenizer.from_pretrained(str(outputs / "ids"))
+    for text, ids in zip(read["translation"]["train"]["translation"], read["ids"]["train"], strict=True):
+        encoded = tokenizer(text["en"], text_target=text["zh"])
+        assert (encoded["input_ids"], encoded["labels"]) == (ids["input_ids"], ids["labels"])
+
+
+def test_prompts() -> None:
+    assert parse_prompt("a {source_language} {source}{target_language}").named("X", "Y") == Prompt("a X ", "Y")
+    assert [english_name(code) for code in ("zh", "pt-BR", "en_US", "tlh")] == [
+        "Chinese",
+        "Portuguese",
+        "English",
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("output", "changes", "problem"),
+    [
+        ({"prompts": ["{source}"]}, {}, "outputs.0.prompts: is for chat rows, and rows is translation; leave it out"),
+        ({"rows": "chat", "prompts": ["Translate!"]}, {}, "outputs.0.prompts.0: must have {source} once"),
+        (
+            {"rows": "chat", "prompts": ["{source} {x}"]},
+            {},
+            "outputs.0.prompts.0: {x} is not one of {source}, {source_l",
+        ),
+        (
+            {"rows": "chat"},
+            {"languages": {"source": "tlh", "target": "zh"}},
+            "outputs.0.language_names: the English name of the source language tlh is not known; set this key",
+        ),
+        ({"rows": "rows"}, {}, "outputs.0.rows: found the text 'rows'; allowed: translation, chat or ids"),
+    ],
+)
+def test_what_an_output_for_hugging_face_cannot_do(
+    tmp_path: Path, output: dict[str, Any], changes: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        output_config(tmp_path, {"kind": "huggingface", **output}, **changes)
+    assert problem in str(caught.value)
+
+
+def test_a_name_of_a_split_that_datasets_refuses(tmp_path: Path) -> None:
+    corpus = [{"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}]
+    with pytest.raises(ConfigError, match="datasets does not allow the name of the split dev-1; it must be letters"):
+        output_config(tmp_path, {"kind": "huggingface"}, splits={"train": corpus, "dev-1": corpus})

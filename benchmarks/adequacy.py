@@ -30,8 +30,7 @@ from nmt_prep.base.runtime import available_cores
 from nmt_prep.cleaning.adequacy import classifier_training as learning
 from nmt_prep.cleaning.adequacy.classifier import SCORE, Classifier, Floats, features, halves_of, length_classes
 from nmt_prep.cleaning.adequacy.defects import MarkedPairs, Words
-from nmt_prep.cleaning.align.counts import merge
-from nmt_prep.cleaning.align.learning import count, updated
+from nmt_prep.cleaning.align.learning import count, merge, updated
 from nmt_prep.cleaning.align.model import Model
 from nmt_prep.cleaning.align.settings import Settings
 from nmt_prep.cleaning.corpus_rules.adequacy import incomplete_threshold

@@ -166,7 +166,7 @@ def our_rules(languages: list[str]) -> dict[str, dict[str, Any]]:
 
 def compare(pairs: list[tuple[str, str]], languages: list[str], peer: dict[str, dict[str, Any]]) -> int:
     """Prints how many scores and decisions of each filter differ, and returns the sum."""
-    from nmt_prep.cleaning.counts import judge  # noqa: PLC0415  (not in the interpreter of OpusFilter)
+    from nmt_prep.cleaning.rejects import judge  # noqa: PLC0415  (not in the interpreter of OpusFilter)
     from nmt_prep.cleaning.rule import Pairs  # noqa: PLC0415
     from nmt_prep.cleaning.rules import make_rules  # noqa: PLC0415
 

@@ -28,7 +28,7 @@ from benchmarks.dirty import LabelledPair, Pair, Texts, dirty_pairs
 from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.cleaner import Cleaner, Judged
 from nmt_prep.cleaning.rule import Context
-from nmt_prep.runs.checks.clean_checks import load_cleaning
+from nmt_prep.runs.checks.corpus_checks import load_cleaning
 
 PRESETS = ("light", "standard", "strict")
 _WITHOUT_SPACES = {"zh", "ja", "th", "lo", "km", "my", "yue"}

@@ -28,9 +28,8 @@ from nmt_prep.training.records.dataset_json import (
     write_dataset_info,
 )
 from nmt_prep.training.records.record_columns import column_file
-from nmt_prep.training.records.shard_writer import write_shards
 from nmt_prep.training.records.shuffle_plan import GlobalShuffle, Layout, ShardPlan, shard_name
-from nmt_prep.training.records.writer import SpillWriter
+from nmt_prep.training.records.writer import SpillWriter, write_shards
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SPECIAL = ["<pad>", "</s>", "<unk>", "<s>"]

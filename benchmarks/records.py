@@ -1,4 +1,4 @@
-"""Compares writing shuffled shards from ids: both phases of nmt_prep.training.records and tf.io.TFRecordWriter, one thread each.
+"""Compares writing shuffled shards from ids: both phases of the stage encode and tf.io.TFRecordWriter, one thread each.
 
     python -m benchmarks.records [--pairs 400000] [--tokens 35] [--shards 10] [--peer-pairs 40000]
 
@@ -19,9 +19,8 @@ import numpy as np
 from benchmarks.figures import Figure, Spent, record, stopwatch, with_version
 from nmt_prep.base.columns import Ragged
 from nmt_prep.training.records.shard_reader import read_shard
-from nmt_prep.training.records.shard_writer import write_shards
 from nmt_prep.training.records.shuffle_plan import GlobalShuffle, ShardPlan, shard_name
-from nmt_prep.training.records.writer import SpillWriter
+from nmt_prep.training.records.writer import SpillWriter, write_shards
 
 BATCH = 50_000
 EOS = 1

@@ -10,15 +10,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nmt_prep.batches import BatchSource, read_records
-    from nmt_prep.checks import load_config
-    from nmt_prep.columns import Ragged
+    from nmt_prep.base.columns import Ragged
+    from nmt_prep.base.errors import NmtPrepError
     from nmt_prep.config import Config
-    from nmt_prep.errors import NmtPrepError
-    from nmt_prep.input import BatchedInput, get_infer_iterator, get_iterator, make_dataset
-    from nmt_prep.publishing.mirror import fetch_run
-    from nmt_prep.runner import plan, run
-    from nmt_prep.runs import open_run
+    from nmt_prep.runs.checks import load_config
+    from nmt_prep.runs.finished_run import open_run
+    from nmt_prep.runs.runner import plan, run
+    from nmt_prep.stages.publish.publication import fetch_run
     from nmt_prep.subwords import (
         ByteBPETokenizer,
         SentencePieceTokenizer,
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
         Tokenizer,
         load_tokenizer,
     )
+    from nmt_prep.training.batches import BatchSource, read_records
+    from nmt_prep.training.tensorflow import BatchedInput, get_infer_iterator, get_iterator, make_dataset
 
 __version__ = "0.1.0"
 
@@ -55,15 +55,15 @@ __all__ = [
 ]
 
 _MODULES = {
-    "nmt_prep.batches": ("BatchSource", "read_records"),
-    "nmt_prep.columns": ("Ragged",),
+    "nmt_prep.training.batches": ("BatchSource", "read_records"),
+    "nmt_prep.base.columns": ("Ragged",),
     "nmt_prep.config": ("Config",),
-    "nmt_prep.checks": ("load_config",),
-    "nmt_prep.errors": ("NmtPrepError",),
-    "nmt_prep.publishing.mirror": ("fetch_run",),
-    "nmt_prep.input": ("BatchedInput", "get_infer_iterator", "get_iterator", "make_dataset"),
-    "nmt_prep.runner": ("plan", "run"),
-    "nmt_prep.runs": ("open_run",),
+    "nmt_prep.runs.checks": ("load_config",),
+    "nmt_prep.base.errors": ("NmtPrepError",),
+    "nmt_prep.stages.publish.publication": ("fetch_run",),
+    "nmt_prep.training.tensorflow": ("BatchedInput", "get_infer_iterator", "get_iterator", "make_dataset"),
+    "nmt_prep.runs.runner": ("plan", "run"),
+    "nmt_prep.runs.finished_run": ("open_run",),
     "nmt_prep.subwords": (
         "ByteBPETokenizer",
         "SentencePieceTokenizer",

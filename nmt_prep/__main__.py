@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from nmt_prep.cli.delayed import delay_libraries
+from nmt_prep.cli import delay_libraries
 from nmt_prep.cli.streams import prepare_process
 
 _COLLECTED_AFTER = 300_000

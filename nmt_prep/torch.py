@@ -7,7 +7,6 @@ from nmt_prep.base.runtime import needed_extra
 
 needed_extra("torch", "torch", "nmt_prep.torch")
 
-from nmt_prep.training.torch_batches import Batches  # noqa: E402  (the modules need PyTorch)
-from nmt_prep.training.torch_tensors import BatchedInput  # noqa: E402
+from nmt_prep.training.torch_batches import BatchedInput, Batches  # noqa: E402  (the module needs PyTorch)
 
 __all__ = ["BatchedInput", "Batches"]

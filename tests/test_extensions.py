@@ -19,7 +19,6 @@ from nmt_prep.base.artefacts import write_json
 from nmt_prep.base.errors import ConfigError, CorpusError
 from nmt_prep.config import Config, Section
 from nmt_prep.corpora import PairBatch, PairBuilder, Reader, format_of, iter_pairs, registry
-from nmt_prep.corpora.blocks import text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS
 from nmt_prep.corpora.scores import value_of
 from nmt_prep.pipeline.drivers import Share
@@ -29,6 +28,7 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.runs.checks import check_config
 from nmt_prep.runs.runner import run_share, tasks
+from nmt_prep.text.blocks import text_of
 
 PAIRS = [(f"a house, {n}", f"房子{n}") for n in range(60)]
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -46,7 +48,10 @@ for name in ("make_dataset", "get_iterator", "get_infer_iterator", "BatchedInput
     except ImportError as error:
         print(type(error).__name__, error)
 """
-    message = "MissingPackageError nmt_prep.training.tensorflow needs tensorflow: pip install '.[tensorflow]' in a checkout of nmt_prep\n"
+    message = (
+        "MissingPackageError the loader for TensorFlow needs tensorflow: pip install '.[tensorflow]' in a checkout of "
+        "nmt_prep\n"
+    )
     assert python(program) == message * 4
 
 
@@ -88,3 +93,33 @@ def test_imports_inside_functions_only_delay_heavy_libraries(repository: Path) -
     delayed = [line.partition("PLC0415")[2] for line in lines if "noqa: PLC0415" in line]
     assert delayed
     assert [comment for comment in delayed if not heavy.search(comment)] == []
+
+
+def public_names(repository: Path) -> dict[str, set[str]]:
+    """Returns the names that docs/api.md lists, by module."""
+    names: dict[str, set[str]] = {}
+    page = (repository / "docs" / "api.md").read_text("utf-8")
+    for module, listed in re.findall(r"^\| `([\w.]+)` \| ((?:`\w+`(?:, )?)+) \|", page, re.MULTILINE):
+        names.setdefault(module, set()).update(re.findall(r"`(\w+)`", listed))
+    return names
+
+
+def test_the_page_of_public_names_lists_what_there_is(repository: Path) -> None:
+    names = public_names(repository)
+    assert names["nmt_prep"] == set(nmt_prep.__all__)
+    for module, listed in names.items():
+        if module.endswith((".torch", ".tensorflow")) and find_spec(module.rpartition(".")[2]) is None:
+            continue
+        if module != "nmt_prep":
+            loaded = importlib.import_module(module)
+            assert [name for name in sorted(listed) if not hasattr(loaded, name)] == []
+
+
+def test_pages_for_users_import_public_names_only(repository: Path) -> None:
+    names = public_names(repository)
+    for page in [repository / "README.md", *(repository / "docs").glob("*.md")]:
+        for module, listed in re.findall(
+            r"^from (nmt_prep[\w.]*) import ([\w, ]+)$", page.read_text("utf-8"), re.MULTILINE
+        ):
+            if page.name != "design.md":
+                assert (page.name, {*listed.split(", ")} - names.get(module, set())) == (page.name, set())

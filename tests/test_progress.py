@@ -10,7 +10,7 @@ from rich.console import Console
 
 from nmt_prep.base import progress
 from nmt_prep.base.progress import BarListener, JsonListener, LineListener, Progress
-from nmt_prep.cli.events import describe
+from nmt_prep.cli.terminal import describe
 
 
 class Clock:

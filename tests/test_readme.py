@@ -1,4 +1,4 @@
-"""The first examples of README run as they stand there; tests/training/torch/test_readme.py runs the example of PyTorch."""
+"""The first examples of README run as they stand; tests/training/torch/test_readme.py runs that of PyTorch."""
 
 from __future__ import annotations
 

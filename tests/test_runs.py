@@ -6,8 +6,8 @@ import pytest
 
 import nmt_prep
 from nmt_prep.base.errors import ArgumentError, OutputError
+from nmt_prep.pipeline.drivers import Outcome
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.outcomes import Outcome
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from nmt_prep.base.runtime import kept, needed_extra
 
 KEPT = """
 import resource
-from nmt_prep.runtime import keep_freed_memory
+from nmt_prep.base.runtime import keep_freed_memory
 
 keep_freed_memory()
 for _ in range(2):
@@ -35,7 +35,7 @@ def test_freed_memory_is_used_again_without_page_faults() -> None:
 CHILD = """
 import sys, threading
 from pathlib import Path
-from nmt_prep.runtime import child
+from nmt_prep.base.runtime import child
 
 def run():
     command = ["sh", "-c", "echo ready; sleep 3600; :"]

@@ -1,0 +1,1 @@
+"""Modules that all others may use: errors, sides, columns, digests, atomic writes, progress, cores and libraries."""

@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 
 from nmt_prep.base.errors import CleaningError
 from nmt_prep.base.sides import SIDES, Side
-from nmt_prep.cleaning.counts import EMPTY, CleanCounts, counts_of, judge
 from nmt_prep.cleaning.dedup.records import KeyKind, Keys, line_keys_of
 from nmt_prep.cleaning.known_lines import KnownLines
 from nmt_prep.cleaning.presets import Cleaning
+from nmt_prep.cleaning.rejects import EMPTY, CleanCounts, counts_of, judge
 from nmt_prep.cleaning.rule import Context, PairError, Pairs, Rule, Values
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.text.fixes import Fixer

@@ -13,10 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from nmt_prep.base.errors import CorpusError
-from nmt_prep.cleaning.counts import CleanCounts, dropped_counts
-from nmt_prep.cleaning.evaluation_segments import KINDS, Matches, Segments, load_segments, numbered_segments
-from nmt_prep.cleaning.evaluation_sets import REASON
-from nmt_prep.cleaning.rejects import Instead, Verdict
+from nmt_prep.cleaning.evaluation_segments import KINDS, REASON, Matches, Segments, load_segments, numbered_segments
+from nmt_prep.cleaning.rejects import CleanCounts, Instead, Verdict, dropped_counts
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.corpora import PairBatch
 

@@ -17,9 +17,9 @@ from _nmt_prep_core import FrequentHashes, Lines, line_hashes, line_lengths, scr
 
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.sides import Side
-from nmt_prep.cleaning.counts import merged
 from nmt_prep.cleaning.languages.tags import script_number, scripts_of_language
 from nmt_prep.cleaning.lengths import expansion
+from nmt_prep.cleaning.rejects import merged
 from nmt_prep.config import Languages
 
 Hashes: TypeAlias = "npt.NDArray[np.uint64]"

@@ -22,9 +22,9 @@ from nmt_prep.cleaning.align.learning import learn
 from nmt_prep.cleaning.align.model import Model
 from nmt_prep.cleaning.align.settings import SCORE_SETTINGS
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, other_targets
-from nmt_prep.cleaning.counts import histogram
 from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.pair_sample import KEY, ORDER, PairSample, Read, below, column_of, first_by, lines_of
+from nmt_prep.cleaning.rejects import histogram
 from nmt_prep.cleaning.rule import Values
 
 LEAST_PAIRS = 1500  # Minimum number of distinct pairs that a model can be learned from

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from nmt_prep import __version__
 from nmt_prep.base.errors import HealthError, NmtPrepError
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.streams import READER_GONE, abandon_output
 from nmt_prep.cli.terminal import print_error, print_remark
 

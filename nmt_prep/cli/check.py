@@ -12,7 +12,7 @@ from rich.table import Table
 from nmt_prep.base.artefacts import as_json as as_json_values
 from nmt_prep.base.runtime import installing
 from nmt_prep.base.sides import SIDES
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import ConfigArgument, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import cell, json_line, open_console

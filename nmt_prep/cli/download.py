@@ -9,15 +9,14 @@ import typer
 
 from nmt_prep.base.errors import DownloadError, NmtPrepError
 from nmt_prep.base.progress import Progress
-from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.events import progress_on
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import ConfigArgument, QuietOption, SetOption, assignments, load_config
-from nmt_prep.cli.terminal import open_console
+from nmt_prep.cli.terminal import open_console, progress_on
 
 with delayed_imports():
     from nmt_prep.runs import runner
-    from nmt_prep.stages.publish import mirror
+    from nmt_prep.stages.publish import publication as mirror
 
 _ENDPOINT = "endpoint_url=http://localhost:9000"
 

@@ -25,7 +25,7 @@ import yaml
 from nmt_prep.base.artefacts import parse_json, write_bytes, writing
 from nmt_prep.base.errors import ArgumentError, ConfigError, DownloadError, OutputError
 from nmt_prep.base.sides import SIDES
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import open_console, print_remark, printable
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from nmt_prep.corpora.sources.catalogues import MtdataRecipe
 
 with delayed_imports():
-    from nmt_prep.corpora.archives import compression
+    from nmt_prep.corpora.archives import entry as compression
     from nmt_prep.corpora.sources import catalogues, web
     from nmt_prep.runs import checks
-    from nmt_prep.stages import needed_files
+    from nmt_prep.stages import download as needed_files
 
 _T = TypeVar("_T")
 _Preset = Literal["none", "light", "standard", "strict"]
@@ -283,7 +283,7 @@ def _look_up(address: str) -> None:
 
 
 def _fields(text: str, file: Path | None, languages: Languages) -> dict[str, str]:
-    """Returns the fields with the texts of both sides, as named in a file; if there is no local file, the usual ones."""
+    """Returns the fields with the texts of both sides, as named in a local file, or the usual ones."""
     if file is None:
         usual = {side: f"translation.{language}" for side, language in languages}
         print_remark(f"{text}: the fields {' and '.join(usual.values())} are a guess; nmt-prep check looks at the file")

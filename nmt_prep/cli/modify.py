@@ -10,7 +10,7 @@ import typer
 
 from nmt_prep.base.digests import seed_of
 from nmt_prep.base.errors import CorpusError
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 
 with delayed_imports():

@@ -9,7 +9,7 @@ import typer
 
 from nmt_prep.base.artefacts import as_json as as_json_values
 from nmt_prep.base.runtime import available_cores
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import STANDARD_OUTPUT, JsonOption, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import json_line, open_console

@@ -11,7 +11,7 @@ import yaml
 from rich import filesize
 
 from nmt_prep.base.errors import RecordsError
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.shared_options import ConfigArgument, QuietOption, SetOption, load_config, names_as_usage
 from nmt_prep.cli.terminal import SafeConsole, open_console, plain_table
 from nmt_prep.config import Config, ExistingVocab
@@ -26,7 +26,8 @@ with delayed_imports():
     from nmt_prep.corpora.sources import hub_files
     from nmt_prep.reporting import report_tables as tables
     from nmt_prep.runs import checks, runner
-    from nmt_prep.stages import download, needed_files
+    from nmt_prep.stages import download
+    from nmt_prep.stages import download as needed_files
     from nmt_prep.training import curriculum
     from nmt_prep.training.records import dataset_json
 
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from nmt_prep.corpora.sources.hub_files import Listing
-    from nmt_prep.pipeline.drivers import RoundState
-    from nmt_prep.pipeline.outcomes import StageTasks, Step
+    from nmt_prep.pipeline.drivers import RoundState, StageTasks, Step
     from nmt_prep.stages.download import Downloaded
 
 

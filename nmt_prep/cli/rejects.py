@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 
 from nmt_prep.base.errors import ArgumentError, OutputError
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.shared_options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import json_line, open_console, print_remark
 from nmt_prep.pipeline.stage import outputs_in

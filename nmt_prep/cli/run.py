@@ -12,8 +12,7 @@ from rich.text import Text
 from nmt_prep.base.artefacts import as_json
 from nmt_prep.base.runtime import keep_freed_memory
 from nmt_prep.base.sides import SIDES, Side
-from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.events import progress_on
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.plan import ForceOption, VerifyOption, print_new_directory
 from nmt_prep.cli.shared_options import (
@@ -25,7 +24,7 @@ from nmt_prep.cli.shared_options import (
     load_config,
     names_as_usage,
 )
-from nmt_prep.cli.terminal import SafeConsole, cell, json_line, open_console, plain_table
+from nmt_prep.cli.terminal import SafeConsole, cell, json_line, open_console, plain_table, progress_on
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.stage import outputs_in
@@ -39,7 +38,7 @@ with delayed_imports():
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome
+    from nmt_prep.pipeline.drivers import Outcome, ShareOutcome
     from nmt_prep.subwords import Tokenizer
     from nmt_prep.training.records.dataset_json import SplitInfo
 

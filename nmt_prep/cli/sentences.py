@@ -11,7 +11,7 @@ import typer
 
 from nmt_prep.base.runtime import available_cores
 from nmt_prep.base.sides import SIDES
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import STANDARD_OUTPUT, QuietOption, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import SafeConsole
@@ -22,7 +22,7 @@ from nmt_prep.config.language_pairs import LanguagePair
 with delayed_imports():
     import pyarrow as pa
 
-    from nmt_prep.cleaning import side_languages as health
+    from nmt_prep.cleaning import health_warnings as health
     from nmt_prep.cleaning.sentences import aligner
     from nmt_prep.cleaning.sentences import sentence_files as files
     from nmt_prep.cli import text_stream

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_prep.base.errors import ArgumentError, NmtPrepError
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 
 with delayed_imports():
     from nmt_prep import stages

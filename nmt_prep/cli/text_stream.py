@@ -14,7 +14,7 @@ import pyarrow as pa
 from nmt_prep.base.columns import joined_lines
 from nmt_prep.base.errors import CorpusError, InvalidTextError, OutputError
 from nmt_prep.cli.streams import READER_GONE
-from nmt_prep.corpora.blocks import Block, Fault, TextPolicy, iter_blocks, spans
+from nmt_prep.text.blocks import Block, Fault, TextPolicy, iter_blocks, spans
 
 _STANDARD_INPUT = Path("/dev/stdin")
 

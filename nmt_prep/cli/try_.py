@@ -13,7 +13,7 @@ import typer
 
 from nmt_prep.base.artefacts import atomic_write, writing
 from nmt_prep.base.errors import NmtPrepError
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.shared_options import ConfigArgument, SetOption, check_outputs, files_of_run, load_config
 from nmt_prep.cli.terminal import open_console, print_error, print_remark
 

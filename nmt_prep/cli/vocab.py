@@ -19,7 +19,7 @@ import typer
 from rich.table import Table
 
 from nmt_prep.base.errors import CorpusError, EncodeError, VocabularyError
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.shared_options import STANDARD_INPUT, STANDARD_OUTPUT, ThreadsOption, check_outputs
 from nmt_prep.cli.terminal import open_console
 from nmt_prep.cli.text_stream import InputLines, input_lines, write_lines

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import _nmt_prep_core
 import typer
 
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
-from nmt_prep.cli.options import STANDARD_INPUT, STANDARD_OUTPUT, ThreadsOption, check_outputs
+from nmt_prep.cli.shared_options import STANDARD_INPUT, STANDARD_OUTPUT, ThreadsOption, check_outputs
 
 with delayed_imports():
     import _nmt_prep_core
 
-    from nmt_prep import artefacts, columns, runtime, text
+    from nmt_prep.base import artefacts, columns, runtime
     from nmt_prep.cli import text_stream
     from nmt_prep.config import file as config_file
+    from nmt_prep.text import chain, step
 
 if TYPE_CHECKING:
-    from nmt_prep.text import Chain
+    from nmt_prep.text.chain import Chain
 
 _LANGUAGE = "The language of the text, such as de."
 _STEP = "A step in YAML, such as moses, 'moses: {aggressive: true}' or 'truecase: model.de'; repeatable, in this order."
@@ -64,7 +65,7 @@ def words(
 def _chain(steps: list[str], language: str) -> Chain:
     specs = [config_file.parse_yaml(each, f"--step {each!r}")[0] for each in steps]
     try:
-        return text.Chain.of(specs, text.StepContext(language, Path()))
+        return chain.Chain.of(specs, step.StepContext(language, Path()))
     except ValueError as error:
         raise typer.BadParameter(f"--step: {error}") from error
 

@@ -12,8 +12,7 @@ from pydantic import Tag as PydanticTag
 
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config.documents import Documents
-from nmt_prep.config.language_pairs import LanguagePair
-from nmt_prep.config.languages import CheckedTag, FileLanguages, spoken_of
+from nmt_prep.config.language_pairs import CheckedTag, FileLanguages, LanguagePair, spoken_of
 from nmt_prep.config.section import (
     Amount,
     Checksums,

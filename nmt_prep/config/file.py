@@ -1,4 +1,4 @@
-"""Reads a YAML file, with the line of each key, and applies overrides; :mod:`nmt_prep.runs.checks` checks the result."""
+"""Reads a YAML file, with the line of each key, and applies overrides; `checks` checks the result."""
 
 from __future__ import annotations
 

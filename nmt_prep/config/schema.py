@@ -20,8 +20,7 @@ from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.corpus import Corpus, Tag
 from nmt_prep.config.documents import DocumentSettings
 from nmt_prep.config.engine import EngineSettings, LocalSettings
-from nmt_prep.config.language_pairs import MULTIPLE, Pairs
-from nmt_prep.config.languages import CheckedTag, ConfigLanguages
+from nmt_prep.config.language_pairs import MULTIPLE, CheckedTag, ConfigLanguages, Pairs
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
 from nmt_prep.config.problems import UNKNOWN_NAME, did_you_mean
 from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section

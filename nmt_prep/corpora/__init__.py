@@ -7,11 +7,11 @@ from pathlib import Path
 
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora.blocks import Fault, iter_lines, strip_lines
-from nmt_prep.corpora.chunks import LineSlice
 from nmt_prep.corpora.parts import iter_pairs, row_groups
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader, SeveralFiles, Swapped
 from nmt_prep.corpora.registry import column_files, format_of, parts_of, reader_of
+from nmt_prep.text.blocks import Fault, iter_lines, strip_lines
+from nmt_prep.text.chunks import LineSlice
 
 __all__ = [
     "Fault",

@@ -1,6 +1,6 @@
 """Compiled corpora: Parquet parts with the columns ``source``, ``target``, ``corpus`` and ``row``.
 
-The parts of files that are read in place name lines of these files (:mod:`~nmt_prep.corpora.line_parts`). The
+The parts of files that are read in place name lines of these files (:mod:`~nmt_prep.corpora.formats.plain`). The
 same functions read both kinds of parts, and give the same batches.
 
 A row group has about :data:`ROW_GROUP_BYTES` of text and is read as a whole; a part has about :data:`PART_BYTES`. Their
@@ -27,11 +27,11 @@ from nmt_prep.base.columns import LINES_PER_CHUNK, parquet_writer
 from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.base.sides import SIDES, Side
-from nmt_prep.corpora import line_parts
-from nmt_prep.corpora.blocks import text_bytes
-from nmt_prep.corpora.line_parts import LineGroup, LinePart, TextFile
+from nmt_prep.corpora.formats import plain as line_parts
+from nmt_prep.corpora.formats.plain import LineGroup, LinePart, TextFile
 from nmt_prep.corpora.reader import PairBatch, column_type
 from nmt_prep.corpora.scores import joined_column
+from nmt_prep.text.blocks import text_bytes
 
 ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20

@@ -20,8 +20,8 @@ from nmt_prep.base.errors import InvalidTextError
 from nmt_prep.base.sides import OTHER, Side
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages, Section
-from nmt_prep.corpora.blocks import Block, Fault, Faults, TextPolicy, iter_blocks
-from nmt_prep.corpora.chunks import LineSlice
+from nmt_prep.text.blocks import Block, Fault, Faults, TextPolicy, iter_blocks
+from nmt_prep.text.chunks import LineSlice
 
 S = TypeVar("S", bound=Section)
 
@@ -49,7 +49,7 @@ class PairBatch:
     Attributes:
         source: ``large_string`` array without nulls.
         target: the same, of the same length.
-        faults: :class:`~nmt_prep.corpora.blocks.Fault` or 0 for each pair, uint8, shape ``[pairs]``; None for no faults.
+        faults: `Fault` or 0 for each pair, uint8, shape ``[pairs]``; None for no faults.
         rows: the row of each pair: its position in the corpus before any pair was dropped, counted from 0; int64, shape
             ``[pairs]``. None in the batches of a reader, which have all rows in order.
         columns: the other columns by their keys in the config, arrays of the same length: ``scores.<name>`` is

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.base.errors import AlignmentError, CorpusError
-from nmt_prep.corpora.blocks import Block, TextPolicy, iter_blocks, spans
-from nmt_prep.corpora.chunks import LineSlice
 from nmt_prep.corpora.reader import DOCUMENT, PairBatch, Value, column_type
 from nmt_prep.corpora.slices import LineStart
+from nmt_prep.text.blocks import Block, TextPolicy, iter_blocks, spans
+from nmt_prep.text.chunks import LineSlice
 
 _POLICY = TextPolicy(crlf="strip", max_line_bytes=1 << 16, mark="strip")
 _LONGEST_NAME = 1000

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from nmt_prep.base import digests
 from nmt_prep.base.digests import FileSteps, StepRange
-from nmt_prep.corpora.chunks import UTF8_MARK, LineSlice, changed, one_byte_newlines, unreadable
+from nmt_prep.text.chunks import UTF8_MARK, LineSlice, changed, one_byte_newlines, unreadable
 
 SLICE_BYTES = 64 << 20  # Size in bytes of a slice of the larger file of a corpus; smaller files are not divided
 COUNT_BYTES = 256 << 20  # Size in bytes of the ranges in which tasks count newlines

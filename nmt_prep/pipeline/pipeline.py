@@ -33,9 +33,13 @@ from nmt_prep.pipeline.draft import (
     throw_away,
 )
 from nmt_prep.pipeline.drivers import (
+    Outcome,
     RoundState,
     RoundTime,
     Share,
+    ShareOutcome,
+    StageTasks,
+    Step,
     TaskNotes,
     TaskRunner,
     list_rounds,
@@ -46,7 +50,6 @@ from nmt_prep.pipeline.drivers import (
 from nmt_prep.pipeline.engines import Engine, LocalEngine
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
-from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, observed_in
 
 

@@ -18,7 +18,7 @@ from nmt_prep.training.batches import BatchPlan, Options, cut_window, vectors
 from nmt_prep.training.batches.cutting import PlannedWindow, WindowPairs
 from nmt_prep.training.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.training.batches.joined_segments import Joining, Segments
-from nmt_prep.training.batches.rules import BatchRule
+from nmt_prep.training.batches.options import BatchRule
 from nmt_prep.training.batches.vectors import Int64s
 from nmt_prep.training.records.dataset_json import DatasetInfo, SplitInfo
 

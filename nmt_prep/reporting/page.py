@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
 
 from nmt_prep.base.sides import SIDES
+from nmt_prep.reporting import Json, about, languages_in_words, main_split
 from nmt_prep.reporting.markup import Content, Markup, behind, el, join, percent, short_number
-from nmt_prep.reporting.sections import documents, duplicates, encoded, flow, lengths, provenance, rules, training
-from nmt_prep.reporting.summary import Json, about, languages_in_words, main_split
+from nmt_prep.reporting.sections import duplicates, encoded, flow, lengths, provenance, rules, training
+from nmt_prep.reporting.sections import encoded as documents
 
 SECTIONS: dict[str, tuple[str, Callable[[Json], Iterable[Content]]]] = {
     "flow": ("From input to training", flow.section),

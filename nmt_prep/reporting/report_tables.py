@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from nmt_prep.base.sides import SIDES
+from nmt_prep.reporting import Json, about, corpora, languages_in_words, pieces_per, side_name
 from nmt_prep.reporting.markup import Markup, percent, size, table, table_row, visible
-from nmt_prep.reporting.summary import Json, about, corpora, languages_in_words, pieces_per, side_name
 
 LEARNED_RULES = {"translation": "Misaligned pairs", "adequacy": "Incomplete pairs"}
 """Findings of the rules that learn from the corpora, by rule."""

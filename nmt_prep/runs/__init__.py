@@ -1,0 +1,1 @@
+"""Plans, runs and checks configs; opens, views and tries their results."""

@@ -18,16 +18,15 @@ from nmt_prep.config import Config, DaskSettings
 from nmt_prep.config.training import note_training
 from nmt_prep.corpora.sources.lockfile import LockFile, lock_of
 from nmt_prep.pipeline.draft import mark_output_directory
-from nmt_prep.pipeline.drivers import Share
+from nmt_prep.pipeline.drivers import Outcome, Share, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.engines import Engine, LocalEngine
 from nmt_prep.pipeline.engines.executor import ExecutorEngine
 from nmt_prep.pipeline.lock import run_lock
-from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.run_notes import RunNotes
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.runs.checks import load_config
-from nmt_prep.stages.needed_files import addresses_of
+from nmt_prep.stages.download import addresses_of
 
 ConfigOrFile: TypeAlias = "Config | str | os.PathLike[str]"
 

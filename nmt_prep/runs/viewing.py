@@ -36,8 +36,7 @@ from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.training.records.dataset_json import DatasetInfo, load_dataset_info
-from nmt_prep.training.records.index import ShardIndex
-from nmt_prep.training.records.record_columns import REPEATED, Column
+from nmt_prep.training.records.record_columns import REPEATED, Column, ShardIndex
 from nmt_prep.training.records.shard_reader import read_span
 from nmt_prep.training.records.text_records import TextEncoder, read_text
 

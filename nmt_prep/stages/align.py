@@ -32,9 +32,8 @@ from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.stages.learning import check_memory, threads_for
 from nmt_prep.stages.pair_files import pair_files, pair_stages
-from nmt_prep.stages.pair_sample import DrawnFiles, draw_samples, reader_of, select_round
+from nmt_prep.stages.pair_sample import DrawnFiles, check_memory, draw_samples, reader_of, select_round, threads_for
 
 MODEL_FILE = "model"  # Name of the file with the model
 

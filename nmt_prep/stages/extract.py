@@ -22,15 +22,14 @@ from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.corpora import column_files, format_of, parts_of, reader_of
 from nmt_prep.corpora.archives.entry import Archive, DamagedError, is_pattern, member_name, paired, without_suffix
 from nmt_prep.corpora.archives.extraction import WHOLE_FILE, MissingMemberError, digest_members, extract_members
-from nmt_prep.corpora.chunks import one_byte_newlines
 from nmt_prep.corpora.sources.address import shown
 from nmt_prep.corpora.sources.downloads import DownloadCache, Needed, Store, Stored
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
-from nmt_prep.stages.download import Download, Downloaded, downloaded_files
-from nmt_prep.stages.needed_files import SACREBLEU, fetched_corpora, needed_by
+from nmt_prep.stages.download import SACREBLEU, Download, Downloaded, downloaded_files, fetched_corpora, needed_by
+from nmt_prep.text.chunks import one_byte_newlines
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,13 @@ from nmt_prep.cleaning.health_warnings import encoded_warnings
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
-from nmt_prep.pipeline.warning import HealthWarning, Warnings
+from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, NoOutput, Result, Stage, Warnings
+from nmt_prep.reporting import Json
 from nmt_prep.reporting.page import render_page
 from nmt_prep.reporting.profile import combined
 from nmt_prep.reporting.report_tables import LEARNED_RULES, render_text
 from nmt_prep.reporting.sections.flow import corpus_flow
 from nmt_prep.reporting.sections.provenance import shown_config, shown_settings, signature
-from nmt_prep.reporting.summary import Json
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
@@ -83,7 +82,7 @@ SCHEMA = 1
 def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthWarning]]) -> Json:
     """Returns the report as JSON values."""
     from nmt_prep.reporting.batch_estimates import estimate_batches  # noqa: PLC0415  (loads numpy)
-    from nmt_prep.reporting.columns import column_facts  # noqa: PLC0415  (loads numpy)
+    from nmt_prep.reporting.profile import column_facts  # noqa: PLC0415  (loads numpy)
     from nmt_prep.reporting.sections.training import training_facts  # noqa: PLC0415  (loads numpy)
 
     config = job.config

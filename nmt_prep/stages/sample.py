@@ -30,7 +30,6 @@ from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.schema import SampleSettings
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
-from nmt_prep.corpora.chunks import UTF8_MARK, changed, raw_chunks
 from nmt_prep.corpora.parts import iter_pairs
 from nmt_prep.corpora.reader import every
 from nmt_prep.corpora.slices import whole_lines
@@ -43,6 +42,7 @@ from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_s
 from nmt_prep.stages.compile.compile_tasks import FAULTS
 from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
 from nmt_prep.stages.sentences import documents_stages
+from nmt_prep.text.chunks import UTF8_MARK, changed, raw_chunks
 
 Unit: TypeAlias = Literal["characters", "bytes"]
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from _nmt_prep_core import ByteBPEWordCounter, SubwordNMTWordCounter, T2TTokenCounter
 
-from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import Lines, TextColumn
+from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.columns import Lines, TextColumn
+from nmt_prep.base.errors import OutputError, TrainingError, VocabularyError
 from nmt_prep.config.vocab import VocabOptions
-from nmt_prep.errors import OutputError, TrainingError, VocabularyError
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer, read_vocabulary
 from nmt_prep.subwords.tokenizer_json import parse_json
 

@@ -46,7 +46,7 @@ _ENTITIES = {name.removesuffix(";"): text for name, text in html5.items() if nam
 
 
 def parse_fixes(specs: Sequence[FixSpec]) -> tuple[tuple[str, str], ...]:
-    """Returns the name and mode of each fix, in the order in which they are applied. The mode may be an empty string."""
+    """Returns the name and mode (or an empty string) of each fix, in the order in which they are applied."""
     modes: dict[str, str] = {}
     for spec in specs:
         pairs = [(spec, "")] if isinstance(spec, str) else list(spec.items())

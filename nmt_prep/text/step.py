@@ -15,7 +15,7 @@ from typing import ClassVar, Generic, TypeVar
 import pyarrow as pa
 from _nmt_prep_core import TextStep, apply_steps
 
-from nmt_prep.columns import TextColumn
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.config import Section
 
 O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)

@@ -1,0 +1,1 @@
+"""Everything between clean text and batches: records, batches, mixtures, modifiers, outputs and loaders."""

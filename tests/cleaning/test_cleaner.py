@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from nmt_prep.base.errors import CleaningError
 from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.cleaner import Cleaner, Judged
-from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.dedup.records import Comparison, Group, records_of
 from nmt_prep.cleaning.presets import Cleaning, cleaning_of
+from nmt_prep.cleaning.rejects import CleanCounts
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.config import CleanSettings, Languages
 

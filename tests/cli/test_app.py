@@ -199,7 +199,7 @@ def test_a_full_disk_ends_with_a_message_and_a_rerun_succeeds(tmp_path: Path, sm
 INTERRUPTED_AT_WORK = """\
 import os, signal, sys
 from nmt_prep.__main__ import main
-from nmt_prep.progress import Meter
+from nmt_prep.base.progress import Meter
 
 advance = Meter.advance
 

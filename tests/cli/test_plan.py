@@ -9,8 +9,7 @@ import yaml
 from nmt_prep.cleaning.presets import PRESET_FIXES, PRESETS
 from nmt_prep.cli.plan import tasks_table
 from nmt_prep.cli.terminal import SafeConsole
-from nmt_prep.pipeline.drivers import RoundState
-from nmt_prep.pipeline.outcomes import StageTasks
+from nmt_prep.pipeline.drivers import RoundState, StageTasks
 from tests.cli.program import Ended, nmt_prep
 from tests.corpus import tree, write_config
 

@@ -9,11 +9,10 @@ import pytest
 
 from nmt_prep.cli.run import batch_preview, outcome_table, show_summary
 from nmt_prep.cli.terminal import SafeConsole
-from nmt_prep.pipeline.drivers import RoundTime
+from nmt_prep.pipeline.drivers import Outcome, RoundTime
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.manifest import Counts, Workspace
-from nmt_prep.pipeline.outcomes import Outcome
-from nmt_prep.pipeline.warning import HealthWarning
+from nmt_prep.pipeline.stage import HealthWarning
 from nmt_prep.runs.checks import load_config
 from nmt_prep.runs.runner import run
 from nmt_prep.subwords import load_tokenizer

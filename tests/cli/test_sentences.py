@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.cleaning.side_languages import installed_identifier
+from nmt_prep.cleaning.health_warnings import installed_identifier
 from tests.cleaning.sentences.documents import shuffled_document
 from tests.cli.program import nmt_prep
 

@@ -12,8 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from nmt_prep.base.progress import BarListener, LineListener, Progress
-from nmt_prep.cli.events import describe
-from nmt_prep.cli.terminal import SafeConsole, cell, json_line, plain_table, print_remark, printable, show_cursor
+from nmt_prep.cli.terminal import (
+    SafeConsole,
+    cell,
+    describe,
+    json_line,
+    plain_table,
+    print_remark,
+    printable,
+    show_cursor,
+)
 from tests.guard import must_end
 from tests.interrupting import open_terminal
 

@@ -14,8 +14,7 @@ from nmt_prep.config import Config
 from nmt_prep.pipeline.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Counts, read_manifest
 from nmt_prep.pipeline.pipeline import Pipeline
-from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
-from nmt_prep.pipeline.warning import HealthWarning, Warnings
+from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, NoOutput, Result, Stage, Warnings
 from nmt_prep.runs.checks import check_config
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from nmt_prep.training.batches.rules import t2t_buckets
+from nmt_prep.training.batches.options import t2t_buckets
 
 
 def reference_t2t_batches(files: list[str], batch_tokens: int, max_length: int, buffer: int = 1024) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nmt_prep.reporting.markup import join
-from nmt_prep.reporting.sections.documents import section
+from nmt_prep.reporting.sections.encoded import section
 
 
 def document(number: int) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from nmt_prep.base.progress import Progress
 from nmt_prep.config import Config
+from nmt_prep.pipeline.drivers import Outcome, Step
 from nmt_prep.pipeline.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
-from nmt_prep.pipeline.outcomes import Outcome, Step
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.runs.checks import check_config
 from nmt_prep.stages.clean import Clean

@@ -13,7 +13,7 @@ import nmt_prep
 from nmt_prep.base.errors import AlignmentModelError, ConfigError
 from nmt_prep.config import Config
 from nmt_prep.pipeline.engines import LocalEngine
-from nmt_prep.stages import learning
+from nmt_prep.stages import pair_sample as learning
 from nmt_prep.stages.align import Align
 from tests.cli.program import nmt_prep as nmt_prep_command
 from tests.stages.clean.test_translation import translated

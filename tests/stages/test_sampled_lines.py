@@ -70,7 +70,7 @@ def test_lines_equal_those_of_the_twin(
         lines += parts if parts[-1] else parts[:-1]
     expected = list(sample(lines, 2 * budget * (stride - 1), budget))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nmt_prep.corpora.chunks.BLOCK_BYTES", read)
+        patch.setattr("nmt_prep.text.chunks.BLOCK_BYTES", read)
         assert taken([directory / f"{number}" for number in range(len(texts))], stride, budget) == expected
 
 

@@ -26,7 +26,7 @@ from nmt_prep.stages import STAGES
 from nmt_prep.stages.sentences import Sentences, reading
 from nmt_prep.stages.sentences import sentences_tasks as tasks
 from nmt_prep.stages.sentences.observed import SentencesObserved, note_of
-from nmt_prep.stages.sentences.shards import Shard
+from nmt_prep.stages.sentences.reading import Shard
 from tests.cleaning.sentences.documents import Lines, shuffled_document
 from tests.cli.program import nmt_prep as nmt_prep_command
 from tests.stages.runs import manifest

@@ -8,8 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from nmt_prep.errors import MissingPackageError
-from nmt_prep.text import Chain, Step, StepContext, steps
+from nmt_prep.base.errors import MissingPackageError
+from nmt_prep.text import steps
+from nmt_prep.text.chain import Chain
+from nmt_prep.text.step import Step, StepContext
 from nmt_prep.text.steps.lowercase import LowercaseOptions
 
 

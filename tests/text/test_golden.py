@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from _nmt_prep_core import TruecaserTrainer, moses_detokenizer, simple_step
 
-from nmt_prep.columns import TextColumn
-from nmt_prep.text import Chain, StepContext
-from nmt_prep.text.step import apply_native
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.text.chain import Chain
+from nmt_prep.text.step import StepContext, apply_native
 
 PATTERNS = r"""</?\S+/?>
 <\S+( [a-zA-Z0-9]+="?[^"]")+ ?/?>

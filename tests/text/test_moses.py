@@ -20,8 +20,8 @@ from _nmt_prep_core import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import InvalidTextError
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import InvalidTextError
 from nmt_prep.text.step import apply_native
 from tests.reference import moses as twin
 

@@ -2,5 +2,5 @@
 
 It learns from a corpus: from good pairs, and from pairs made of them by cutting, omitting, appending and exchanging
 words (:mod:`~nmt_prep.cleaning.adequacy.defects`). It judges features of the links between the words of a pair
-(:mod:`~nmt_prep.cleaning.adequacy.classifier`), which come from a model of word alignment (:mod:`nmt_prep.cleaning.align`).
+(`classifier`), which come from a model of word alignment (`align`).
 """

@@ -71,7 +71,7 @@ _CLASSIFIER_DTYPES = {
         }.items()
     },
 }
-"""Types of the arrays of a classifier; see :mod:`nmt_prep.cleaning.adequacy.files`."""
+"""Types of the arrays of a classifier; see :mod:`nmt_prep.cleaning.adequacy.classifier`."""
 
 
 def first_jumps() -> Weights:

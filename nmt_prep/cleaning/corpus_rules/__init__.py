@@ -1,6 +1,6 @@
 """Rules that need all pairs of a corpus.
 
-The stage clean applies them in rounds of their own (:mod:`nmt_prep.stages.clean.cleaned_corpora`). A module of this package
+The stage clean applies them in rounds of their own (`cleaned_corpora`). A module of this package
 has the options of a rule; the module of the same name in :mod:`nmt_prep.cleaning.rules` applies the rule to a stream.
 """
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmt_prep.cleaning.adequacy.files import shared_classifier
+from nmt_prep.cleaning.adequacy.classifier import shared_classifier
 from nmt_prep.cleaning.corpus_rules.adequacy import AdequacyOptions
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
 from nmt_prep.cleaning.rule import Context, PairRule, Pairs, Values

@@ -104,7 +104,7 @@ class Level:
         return self.beads >= _LEAST_JUDGED and self.distance < _LEAST_DISTANCE
 
     def fidelity(self, aligned: float, score: float) -> float:
-        """Returns how well a document is translated, about 1 for the mean of a corpus, and 0 for unrelated documents."""
+        """Returns how well a document is translated: about 1 for the mean of a corpus, 0 for unrelated documents."""
         distance = self.distance
         return aligned * (score - self.shuffled / max(self.others, 1)) / distance if distance > 0 else 1.0
 

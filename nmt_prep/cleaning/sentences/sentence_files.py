@@ -21,10 +21,10 @@ from nmt_prep.cleaning.sentences.document_texts import (
     PLAIN,
     files_of_directories,
     joined,
+    lines_of_html,
     read_document,
     sentences_of,
 )
-from nmt_prep.cleaning.sentences.pages import lines_of_html
 from nmt_prep.cleaning.sentences.search import Beads
 from nmt_prep.config import Languages
 from nmt_prep.config.documents import Splitting

@@ -9,8 +9,7 @@ import typer
 
 from nmt_prep.cleaning.align.links import Symmetrization
 from nmt_prep.cleaning.align.settings import Settings
-from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.events import progress_on
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import (
     STANDARD_INPUT,
@@ -20,7 +19,7 @@ from nmt_prep.cli.shared_options import (
     ThreadsOption,
     check_outputs,
 )
-from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.cli.terminal import SafeConsole, progress_on
 
 with delayed_imports():
     from nmt_prep.cli.align import links as run_links

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import OutputError
 from nmt_prep.cleaning.align.word_vocabulary import Integers
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 
 with delayed_imports():  # only for --scores and --adequacy
     from nmt_prep.cleaning.dedup import records as pair_keys

@@ -26,17 +26,17 @@ from nmt_prep.cleaning.align.links import Symmetrization, pharaoh_text
 from nmt_prep.cleaning.align.model import LEAST_KNOWN, Model, Scores, tells
 from nmt_prep.cleaning.align.settings import Settings, rounds
 from nmt_prep.cleaning.align.word_vocabulary import Integers
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.align.spool import Batch, Spool, copies_of, text_columns
-from nmt_prep.cli.delayed import delayed_imports
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import carriage_return_hint, input_blocks, name_of, write_text
-from nmt_prep.corpora.blocks import Block
+from nmt_prep.text.blocks import Block
 
 with delayed_imports():  # only for --adequacy
     from nmt_prep.cleaning import pair_sample
     from nmt_prep.cleaning.adequacy import classifier
+    from nmt_prep.cleaning.adequacy import classifier as adequacy_files
     from nmt_prep.cleaning.adequacy import classifier_training as learning
-    from nmt_prep.cleaning.adequacy import files as adequacy_files
 
 _FEW_KNOWN = 0.75
 """Share of known words below which the command warns of the model. Text in the languages of a model has 0.9 or more,

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from nmt_prep.base.runtime import available_cores
-from nmt_prep.cli.delayed import delayed_imports
-from nmt_prep.cli.events import progress_on
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import (
     STANDARD_INPUT,
@@ -19,11 +18,11 @@ from nmt_prep.cli.shared_options import (
     ThreadsOption,
     check_outputs,
 )
-from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.cli.terminal import SafeConsole, progress_on
 
 with delayed_imports():
     from nmt_prep.cli.clean import stream
-    from nmt_prep.runs.checks import clean_checks as clean_checks
+    from nmt_prep.runs.checks import corpus_checks as clean_checks
 
 _CONFIG = "A YAML file with the sections languages and clean; others are not read."
 _OPUSFILTER = "Apply the filters of this OpusFilter config instead of the preset and the rules of CONFIG."

@@ -27,9 +27,7 @@ from nmt_prep.base.errors import CleaningError, CorpusError
 from nmt_prep.base.progress import Progress
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.cleaner import Cleaner
-from nmt_prep.cleaning.counts import CleanCounts
-from nmt_prep.cleaning.evaluation_segments import Segments, read_segments
-from nmt_prep.cleaning.evaluation_sets import FILE, sacrebleu_corpora, set_name
+from nmt_prep.cleaning.evaluation_segments import FILE, Segments, read_segments, sacrebleu_corpora, set_name
 from nmt_prep.cleaning.leaks import (
     LARGE_SHARE,
     EvaluationSet,
@@ -39,7 +37,7 @@ from nmt_prep.cleaning.leaks import (
     total_leaks,
     verdict_of,
 )
-from nmt_prep.cleaning.rejects import Verdict
+from nmt_prep.cleaning.rejects import CleanCounts, Verdict
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.cli.shared_options import STANDARD_INPUT, check_outputs
 from nmt_prep.cli.text_stream import InputLines, carriage_return_hint, input_lines, write_lines
@@ -47,14 +45,14 @@ from nmt_prep.config import Corpus, DownloadSettings, ExtractSettings, Languages
 from nmt_prep.corpora import PairBatch, open_corpus
 from nmt_prep.corpora.archives.entry import Archive
 from nmt_prep.corpora.archives.extraction import damage_of, extract_members
-from nmt_prep.corpora.blocks import spans
 from nmt_prep.corpora.scores import column_of
 from nmt_prep.corpora.sources.downloads import DownloadCache, Downloads, Store, download_all
 from nmt_prep.corpora.sources.fetch import Fetcher
 from nmt_prep.corpora.sources.lockfile import LockFile, lock_path
-from nmt_prep.runs.checks.clean_checks import StreamCleaning
+from nmt_prep.runs.checks.corpus_checks import StreamCleaning
+from nmt_prep.stages.download import SACREBLEU
 from nmt_prep.stages.extract import wanted_by
-from nmt_prep.stages.needed_files import SACREBLEU
+from nmt_prep.text.blocks import spans
 
 _TAB = ord("\t")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.shared_options import SetOption, load_config
 
 with delayed_imports():

@@ -30,7 +30,7 @@ from nmt_prep.cli.terminal import print_remark
 from nmt_prep.training.batches.row_stream import StreamBlock
 from nmt_prep.training.curriculum import MAX_ROWS
 from nmt_prep.training.modifiers.block import Rows
-from nmt_prep.training.outputs.lines import pieces_of
+from nmt_prep.training.outputs.vocabulary_files import pieces_of
 
 _SECONDS_BETWEEN_NOTES = 1.0
 _SECONDS_BETWEEN_RATES = 60.0

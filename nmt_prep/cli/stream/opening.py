@@ -14,11 +14,10 @@ from nmt_prep.base.errors import ConfigError, RecordsError
 from nmt_prep.base.sides import Side
 from nmt_prep.config import Config
 from nmt_prep.config.training import TrainingSettings
-from nmt_prep.training.batches.file_pairs import FilePairs
 from nmt_prep.training.batches.row_stream import TextStream, stream_of_records
 from nmt_prep.training.batches.source import fingerprint
-from nmt_prep.training.curriculum import plan_stages
-from nmt_prep.training.opustrainer import OpusTrainerFile, read_opustrainer
+from nmt_prep.training.batches.staged import FilePairs
+from nmt_prep.training.curriculum import OpusTrainerFile, plan_stages, read_opustrainer
 from nmt_prep.training.records.check import check_records
 from nmt_prep.training.records.dataset_json import DATASET_FILE, records_in
 from nmt_prep.training.records.text_records import TextEncoder

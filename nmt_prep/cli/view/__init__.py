@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from nmt_prep.base.sides import SIDES
-from nmt_prep.cli.delayed import delayed_imports
+from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.shared_options import ConfigArgument, CorpusOption, JsonOption, SetOption, load_config
 from nmt_prep.cli.terminal import cell, json_line, open_console, print_remark
 

@@ -16,8 +16,16 @@ from nmt_prep.base.artefacts import writing
 from nmt_prep.base.errors import ArchiveError
 from nmt_prep.base.file_kinds import FileKind, kind_of
 from nmt_prep.config import ExtractSettings as Limits
-from nmt_prep.corpora.archives.compression import decompressed
-from nmt_prep.corpora.archives.entry import Budget, Entry, Peekable, Readable, is_pattern, matcher, member_name
+from nmt_prep.corpora.archives.entry import (
+    Budget,
+    Entry,
+    Peekable,
+    Readable,
+    decompressed,
+    is_pattern,
+    matcher,
+    member_name,
+)
 from nmt_prep.corpora.archives.extraction import damage_errors, entries_of, matching, missing_member, reading_error
 from nmt_prep.corpora.archives.zip import STARTS
 

@@ -22,7 +22,6 @@ from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.errors import ArchiveError
 from nmt_prep.base.file_kinds import FileKind, file_kind
 from nmt_prep.config import ExtractSettings as Limits
-from nmt_prep.corpora.archives.compression import decompressed
 from nmt_prep.corpora.archives.entry import (
     Archive,
     Bounded,
@@ -32,6 +31,7 @@ from nmt_prep.corpora.archives.entry import (
     Peekable,
     Readable,
     climbs_out,
+    decompressed,
     is_pattern,
     matcher,
     member_name,

@@ -45,7 +45,7 @@ def is_tar(head: bytes) -> bool:
 
 
 def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
-    """Yields the entries, and reads the stream to its end. Requesting the next entry skips the rest of the current one."""
+    """Yields the entries, and reads the stream to its end. The next entry skips the rest of the current one."""
     tar = _Tar(stream)
     count = 0
     while (info := tar.next_header()) is not None:

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.config.corpus import text_encoding
-from nmt_prep.corpora.blocks import Fault, iter_blocks, text_of
-from nmt_prep.corpora.chunks import raw_chunks
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
+from nmt_prep.text.blocks import Fault, iter_blocks, text_of
+from nmt_prep.text.chunks import raw_chunks
 
 _CHARSET_FIELD = re.compile(r"^content-type:.*?charset=\"?([a-z0-9_.:-]+)", re.IGNORECASE | re.MULTILINE)
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from nmt_prep.base.errors import CorpusError, InvalidTextError
 from nmt_prep.config.corpus import value_at
-from nmt_prep.corpora.blocks import Block, Fault, text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader, Value
 from nmt_prep.corpora.scores import value_of
 from nmt_prep.corpora.slices import line_count
+from nmt_prep.text.blocks import Block, Fault, text_of
 
 
 class JsonlReader(Reader):

@@ -19,11 +19,11 @@ from xml.parsers import expat
 
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.config.corpus import Corpus, text_encoding
-from nmt_prep.config.languages import hyphened
+from nmt_prep.config.language_pairs import hyphened
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora.blocks import Fault
-from nmt_prep.corpora.chunks import Chunk, decoded, unreadable
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
+from nmt_prep.text.blocks import Fault
+from nmt_prep.text.chunks import Chunk, decoded, unreadable
 
 CHUNK_BYTES = 1 << 16  # Size in bytes of the chunks in which a document is parsed
 

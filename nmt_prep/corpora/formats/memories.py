@@ -8,10 +8,10 @@ from typing import ClassVar
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora.blocks import Fault
 from nmt_prep.corpora.formats.markup import Document, XmlReader, fits
 from nmt_prep.corpora.reader import DOCUMENT, PairBuilder, Value
 from nmt_prep.corpora.scores import value_of
+from nmt_prep.text.blocks import Fault
 
 _PROP = "prop:"
 _MOST_LANGUAGES = 1000

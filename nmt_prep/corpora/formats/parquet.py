@@ -14,11 +14,9 @@ import pyarrow.parquet as pq
 
 from nmt_prep.base.errors import CorpusError, InvalidTextError
 from nmt_prep.config.corpus import Corpus, Fields, paths_of
-from nmt_prep.corpora.blocks import Fault, Faults
 from nmt_prep.corpora.reader import DOCUMENT, PAIRS_PER_BATCH, PairBatch, Reader, longer, merged_faults, one_line
 from nmt_prep.corpora.scores import column_of
-
-_TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+from nmt_prep.text.blocks import Fault, Faults
 
 
 class ParquetReader(Reader):
@@ -143,7 +141,8 @@ def _nearest(kind: pa.DataType, field: str) -> str:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return kind in _TEXTS or (hasattr(pa, "string_view") and kind in (pa.string_view(), pa.binary_view()))
+    views = (pa.string_view(), pa.binary_view()) if hasattr(pa, "string_view") else ()
+    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), *views)
 
 
 def _values(batch: pa.RecordBatch, field: str, path: Path) -> pa.Array:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+from _nmt_prep_core import split_lines
 
+from nmt_prep.base.artefacts import as_json, parse_json, parse_json_as, write_bytes
+from nmt_prep.base.digests import CheckedFile, StepRange
 from nmt_prep.base.errors import AlignmentError
 from nmt_prep.base.sides import SIDES, Side
-from nmt_prep.corpora.blocks import spans
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
 from nmt_prep.corpora.slices import line_count
+from nmt_prep.text.blocks import spans
+from nmt_prep.text.chunks import checked
 
 
 class PlainReader(Reader):
@@ -93,3 +101,141 @@ def unaligned(files: Mapping[str, Path], lines: Mapping[str, int]) -> AlignmentE
 def _count(first: PairBatch | None, rest: Iterator[PairBatch]) -> int:
     """Returns the number of remaining lines of a side."""
     return sum(map(len, chain([first or ()], rest)))
+
+
+SUFFIX = ".json"
+
+_FORMAT = 1
+
+
+# Compiled parts without text: they name the lines of files that are read in place.
+#
+# Such a part is a JSON file. For each row group it has the ranges of bytes in the files of the two sides, and the lines
+# in them that are not pairs. For each side it has hashes of the steps (stretches of equal size) of the file, against
+# which readers check the bytes. Links beside the parts point to the files, so that the bytes of a part do not depend on
+# where the files are.
+
+
+@dataclass(frozen=True)
+class LineGroup:
+    """A row group."""
+
+    pairs: int  # number of pairs
+    row: int  # the row of the first line: its position in the corpus before any pair was dropped
+    source: tuple[int, int]  # the range of bytes in the file of the source, in whole lines
+    target: tuple[int, int]  # the range of bytes in the file of the target
+    # for each run of lines that are not pairs, the first line (counted from 0 in the group) and the number of lines,
+    # one run after the other
+    left_out: tuple[int, ...] = ()
+
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Returns the rows of the pairs: int64, shape ``[pairs]``."""
+        kept = np.ones(self.pairs + sum(self.left_out[1::2]), np.bool_)
+        for first, count in zip(self.left_out[::2], self.left_out[1::2], strict=True):
+            kept[first : first + count] = False
+        return np.flatnonzero(kept).astype(np.int64, copy=False) + self.row
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """The file with the lines of a side."""
+
+    file: str  # path of the file, relative to the directory of the part
+    steps: StepRange  # the steps that contain the lines
+
+
+@dataclass(frozen=True)
+class LinePart:
+    """The content of a part."""
+
+    format: int  # version of the format
+    corpus: str  # name of the corpus
+    has_rows: bool  # true if the part has a column `row`
+    strip_returns: bool  # true if a carriage return before a newline is not part of a line
+    source: TextFile  # the file with the lines of the source
+    target: TextFile  # the file with the lines of the target
+    groups: tuple[LineGroup, ...]  # the row groups
+
+    @classmethod
+    def of(
+        cls,
+        corpus: str,
+        files: Mapping[Side, TextFile],
+        groups: Sequence[LineGroup],
+        *,
+        has_rows: bool,
+        strip_returns: bool,
+    ) -> Self:
+        """Makes a part of row groups; the steps of ``files`` contain at least these groups."""
+        used = {
+            side: TextFile(file.file, file.steps.containing(getattr(groups[0], side)[0], getattr(groups[-1], side)[1]))
+            for side, file in files.items()
+        }
+        return cls(_FORMAT, corpus, has_rows, strip_returns, used["source"], used["target"], tuple(groups))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Reads a part."""
+        part = parse_json_as(cls, parse_json(path.read_bytes()))
+        if part.format != _FORMAT:
+            raise ValueError(f"it has format {part.format}, and this version of nmt_prep reads {_FORMAT}")
+        return part
+
+    def save(self, path: Path) -> str:
+        """Writes the part; returns its SHA-256."""
+        content = json.dumps(as_json(self), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+        write_bytes(path, content)
+        return hashlib.sha256(content).hexdigest()
+
+    def read(
+        self, path: Path, numbers: Iterable[int] | None, sides: Sequence[Side]
+    ) -> Iterator[tuple[LineGroup, dict[Side, pa.Array]]]:
+        """Yields row groups with the text of their sides, Arrow ``string`` arrays.
+
+        Args:
+            numbers: numbers of the row groups, in the order to read them; None for all.
+        """
+        links = {side: path.parent / getattr(self, side).file for side in sides}
+        files = {
+            side: CheckedFile(link.readlink() if link.is_symlink() else link, getattr(self, side).steps)
+            for side, link in links.items()
+        }
+        for number in range(len(self.groups)) if numbers is None else numbers:
+            group = self.groups[number]
+            left_out = np.array(group.left_out, np.int64)
+            text = {}
+            for side, file in files.items():
+                block = checked(file, *getattr(group, side))
+                data, offsets = split_lines(block, group.pairs, left_out, self.strip_returns)
+                buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+                text[side] = pa.Array.from_buffers(pa.string(), group.pairs, buffers)
+            yield group, text
+
+
+LARGEST_GROUP = 16 << 20
+"""Maximum number of bytes of a row group in a file, including lines that are not pairs; a single pair may have more."""
+
+
+def groups_of(held: list[PairBatch]) -> Iterator[tuple[LineGroup, int]]:
+    """Yields a row group without its text, and the number of UTF-8 bytes of both sides.
+
+    A group is divided if it has more than :data:`LARGEST_GROUP` bytes of a file, including lines that are not pairs.
+    """
+    rows = np.concatenate([pairs.rows for pairs in held if pairs.rows is not None])
+    places = np.concatenate([pairs.places for pairs in held if pairs.places is not None])
+    sizes = np.concatenate([pairs.sizes() for pairs in held])
+    first = 0
+    while first < len(rows):
+        begin = places[first, [0, 2]]
+        too_far = np.flatnonzero((places[first + 1 :, [1, 3]] - begin > LARGEST_GROUP).any(axis=1))
+        last = first + 1 + int(too_far[0]) if len(too_far) else len(rows)
+        here, end = rows[first:last], places[last - 1, [1, 3]]
+        gaps = np.diff(here)
+        before = np.flatnonzero(gaps > 1)
+        left_out = np.stack([here[before] + 1 - here[0], gaps[before] - 1], axis=1).ravel()
+        source, target = zip(begin.tolist(), end.tolist(), strict=True)
+        yield (
+            LineGroup(last - first, int(here[0]), source, target, tuple(left_out.tolist())),
+            int(sizes[first:last].sum()),
+        )
+        first = last

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.config.corpus import Columns, Corpus
-from nmt_prep.corpora.blocks import Block, Faults, spans, text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader, Value
 from nmt_prep.corpora.scores import column_of, value_of
 from nmt_prep.corpora.slices import line_count
+from nmt_prep.text.blocks import Block, Faults, spans, text_of
 
 
 def _has_header(corpus: Corpus) -> bool:

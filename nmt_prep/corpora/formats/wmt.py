@@ -14,9 +14,9 @@ from nmt_prep.base.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.base.sides import Side
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora.blocks import TextPolicy, read_text
 from nmt_prep.corpora.formats.markup import Document, XmlReader, fits
 from nmt_prep.corpora.reader import DOCUMENT, PairBatch, PairBuilder, Reader, one_line
+from nmt_prep.text.blocks import TextPolicy, read_text
 
 _ASIDE = r"(?P<aside><!--(?:.*?-->)?|<!\[CDATA\[(?:(?P<marked>.*?)\]\]>)?)"
 """A comment or a marked section; only its start if it has no end."""

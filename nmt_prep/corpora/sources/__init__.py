@@ -1,6 +1,6 @@
 """Sources of corpora: paths, servers, cloud storage, and ids of catalogues.
 
 The entry point is :mod:`~nmt_prep.corpora.sources.downloads`: it takes a file from the run or the cache, else calls
-:mod:`~nmt_prep.corpora.sources.fetch`. Import modules one by one, so that code that only shows a URL does not load the network
+`fetch`. Import modules one by one, so that code that only shows a URL does not load the network
 libraries.
 """

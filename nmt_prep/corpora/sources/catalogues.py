@@ -30,7 +30,7 @@ from nmt_prep.base.artefacts import parse_json, write_json
 from nmt_prep.base.digests import cache_directory, digest_of
 from nmt_prep.base.errors import ConfigError, DownloadError, OutputError
 from nmt_prep.base.runtime import installing, needed_extra
-from nmt_prep.config.languages import hyphened
+from nmt_prep.config.language_pairs import hyphened
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora.sources.address import shown
 from nmt_prep.corpora.sources.web import Client

@@ -351,7 +351,7 @@ _MARIAN = ("source.spm", "target.spm", "vocab.json")  # The files of a MarianTok
 
 
 def vocabulary_file(listing: Listing, address: str) -> HubFile:
-    """Returns the vocabulary file of a model: the first of :data:`VOCABULARY_NAMES`, or else the only ``.model`` file."""
+    """Returns the vocabulary file of a model: the first of `VOCABULARY_NAMES`, or else the only ``.model`` file."""
     files = {file.path: file for file in listing.files}
     for name in VOCABULARY_NAMES:
         if name in files:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nmt_prep.reporting import Json
 from nmt_prep.reporting.markup import (
     Content,
     Markup,
@@ -18,7 +19,6 @@ from nmt_prep.reporting.markup import (
     table_row,
 )
 from nmt_prep.reporting.report_tables import leak_table
-from nmt_prep.reporting.summary import Json
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
 
 _BINNED = 9  # Bins from this size on hold several sizes, such as 9 to 16

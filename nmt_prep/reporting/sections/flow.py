@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from nmt_prep.reporting import Json, corpora, main_split
 from nmt_prep.reporting.markup import Content, Markup, el, explanation, heat_cell, percent, table, table_row
 from nmt_prep.reporting.report_tables import corpora_table, fix_table, pair_table
-from nmt_prep.reporting.summary import Json, corpora, main_split
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
 
 _GROUP_NAMES = {

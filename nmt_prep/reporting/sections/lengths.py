@@ -9,9 +9,9 @@ import numpy as np
 
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.lengths import expansion
+from nmt_prep.reporting import Json, main_split, side_name
 from nmt_prep.reporting.markup import Content, Markup, explanation, figure, grid, number, percent, table
 from nmt_prep.reporting.profile import LENGTH_EDGES, RATIO_EDGES
-from nmt_prep.reporting.summary import Json, main_split, side_name
 from nmt_prep.reporting.svg import Series, Tick, bar_figure, curve, heat, plot
 
 _UNIT_NAMES = {"word": "words", "char": "characters"}

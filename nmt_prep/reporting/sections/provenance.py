@@ -11,9 +11,9 @@ from nmt_prep.base.digests import digest_of
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config
 from nmt_prep.corpora.sources.address import shown
+from nmt_prep.reporting import Json, corpora
 from nmt_prep.reporting.markup import Content, Markup, behind, el, explanation, size, table
 from nmt_prep.reporting.report_tables import record_table
-from nmt_prep.reporting.summary import Json, corpora
 from nmt_prep.training.records.dataset_json import DatasetInfo
 
 _LEFT_OUT = {"output_dir", "engine", "download", "extract", "publish", "training"}  # they do not change the data

@@ -13,6 +13,7 @@ import numpy as np
 from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.cleaning.rule import YES_OR_NO
+from nmt_prep.reporting import Json, corpora, main_split
 from nmt_prep.reporting.markup import (
     Content,
     Markup,
@@ -29,7 +30,6 @@ from nmt_prep.reporting.markup import (
 )
 from nmt_prep.reporting.profile import summed
 from nmt_prep.reporting.report_tables import LEARNED_RULES, learned_rule_table
-from nmt_prep.reporting.summary import Json, corpora, main_split
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
 
 _EXAMPLES = 5

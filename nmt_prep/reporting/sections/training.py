@@ -11,9 +11,9 @@ import pyarrow as pa
 from nmt_prep.base.errors import ConfigError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config
+from nmt_prep.reporting import Json
 from nmt_prep.reporting.markup import Content, behind, el, explanation
 from nmt_prep.reporting.report_tables import stages_table
-from nmt_prep.reporting.summary import Json
 from nmt_prep.training.curriculum import plan_stages
 from nmt_prep.training.modifiers import Block, read_modifiers
 from nmt_prep.training.modifiers.draws import mixed

@@ -17,8 +17,7 @@ from pydantic_core import PydanticCustomError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config, Corpus, ExistingVocab, Languages
 from nmt_prep.config.corpus import ColumnPlace
-from nmt_prep.config.language_pairs import MULTIPLE, LanguagePair, asked_pairs
-from nmt_prep.config.languages import check_language
+from nmt_prep.config.language_pairs import MULTIPLE, LanguagePair, asked_pairs, check_language
 from nmt_prep.config.problems import KeyPath, Problem, message_of
 from nmt_prep.corpora.registry import format_of, reader_of
 from nmt_prep.runs.checks.corpus_checks import completed

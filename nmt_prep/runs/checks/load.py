@@ -13,7 +13,7 @@ from nmt_prep import stages
 from nmt_prep.base.errors import NmtPrepError
 from nmt_prep.config import CleanSettings, Config, Corpus, ExistingVocab, Section, Vocab
 from nmt_prep.config.file import as_tuples, read_file
-from nmt_prep.config.languages import ConfigLanguages
+from nmt_prep.config.language_pairs import ConfigLanguages
 from nmt_prep.config.problems import KeyPath, Problem, did_you_mean, problems_of, refusal, worded, wrong_keys
 from nmt_prep.config.section import descriptions, is_hub_id
 from nmt_prep.corpora.sources.hub import repository_address
@@ -140,7 +140,7 @@ def _problems_of_valid_parts(values: Mapping[str, Any]) -> Iterator[Problem]:
     if (vocab := _valid(Vocab, values.get("vocab"))) is not None:
         yield from _vocab_problems(vocab)
     if (clean := _valid(CleanSettings, values.get("clean"))) is not None:
-        from nmt_prep.runs.checks.clean_checks import layer_problems  # noqa: PLC0415  (loads all rules)
+        from nmt_prep.runs.checks.corpus_checks import layer_problems  # noqa: PLC0415  (loads all rules)
 
         yield from layer_problems(clean)
 
@@ -189,7 +189,7 @@ def _vocab_problems(options: Vocab) -> Iterator[Problem]:
 def _clean_problems(config: Config) -> Iterable[Problem]:
     if config.clean is None:
         return ()
-    from nmt_prep.runs.checks.clean_checks import clean_problems  # noqa: PLC0415  (loads all rules)
+    from nmt_prep.runs.checks.corpus_checks import clean_problems  # noqa: PLC0415  (loads all rules)
 
     return clean_problems(config, config.clean)
 

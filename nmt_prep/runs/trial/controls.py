@@ -1,7 +1,7 @@
 """The values of all rules for a sample, and the limits that the page can move.
 
 A control is a rule with its options, from the config or from a preset. The page decides from its values as
-:func:`~nmt_prep.cleaning.counts.judge` does. The values of some rules depend on their limit; such a limit has a grid,
+:func:`~nmt_prep.cleaning.rejects.judge` does. The values of some rules depend on their limit; such a limit has a grid,
 and each value becomes the last limit of the grid that the pair fails.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.base.errors import CleaningError
-from nmt_prep.cleaning.counts import judge
+from nmt_prep.cleaning.rejects import judge
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule, Values
 from nmt_prep.cleaning.rules import make_rules, rule_options
 

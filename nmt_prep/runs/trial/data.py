@@ -23,7 +23,7 @@ from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY
 from nmt_prep.cleaning.corpus_rules.top import TOP, TopOptions
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, TRANSLATION, TranslationOptions
 from nmt_prep.cleaning.dedup.records import comparisons_of
-from nmt_prep.cleaning.evaluation_sets import set_name
+from nmt_prep.cleaning.evaluation_segments import set_name
 from nmt_prep.cleaning.presets import (
     PRESET_FIXES,
     PRESETS,

@@ -19,9 +19,9 @@ from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.corpus_rules.top import TOP
 from nmt_prep.cleaning.corpus_rules.translation import auto_threshold
-from nmt_prep.cleaning.counts import EMPTY
 from nmt_prep.cleaning.pair_sample import ALL, KEY, PairSample, Read, column_of, drawn, lines_of, sample_limits
 from nmt_prep.cleaning.presets import Cleaning
+from nmt_prep.cleaning.rejects import EMPTY
 from nmt_prep.cleaning.repaired import EDGES, LEAST_PAIRS, DrawnPairs, bins_of, learn_translation
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.corpora import iter_pairs

@@ -16,7 +16,7 @@ import numpy as np
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import AlignmentModelError
 from nmt_prep.base.sides import SIDES
-from nmt_prep.cleaning.adequacy import files
+from nmt_prep.cleaning.adequacy import classifier as files
 from nmt_prep.cleaning.adequacy.classifier import Classifier
 from nmt_prep.cleaning.adequacy.classifier_training import (
     ADEQUACY_VERSION,

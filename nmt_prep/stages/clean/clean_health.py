@@ -18,8 +18,7 @@ from nmt_prep.config import Corpus, Languages
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job
-from nmt_prep.pipeline.warning import HealthWarning
+from nmt_prep.pipeline.stage import HealthWarning, Job
 from nmt_prep.stages.clean.cleaned_corpora import CorpusWork
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.compile.compile_health import (

@@ -16,13 +16,13 @@ from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.errors import CleaningError, CorpusError
-from nmt_prep.cleaning.evaluation_segments import read_segments
-from nmt_prep.cleaning.evaluation_sets import (
+from nmt_prep.cleaning.evaluation_segments import (
     FILE,
     against_of,
     evaluation_corpora,
     is_decontaminated,
     is_split,
+    read_segments,
     sacrebleu_corpora,
     set_name,
 )
@@ -35,13 +35,12 @@ from nmt_prep.corpora.parts import BatchFile
 from nmt_prep.corpora.sources.address import local_path
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job
-from nmt_prep.pipeline.warning import HealthWarning
+from nmt_prep.pipeline.stage import HealthWarning, Job
 from nmt_prep.stages.clean.cleaned_corpora import CleanedCorpus, CorpusWork, cleaned_corpora, section_of
 from nmt_prep.stages.compile import Compile, corpus_files
 from nmt_prep.stages.compile.slices import CorpusFiles
+from nmt_prep.stages.download import SACREBLEU
 from nmt_prep.stages.extract import Extract
-from nmt_prep.stages.needed_files import SACREBLEU
 
 
 @dataclass(frozen=True)

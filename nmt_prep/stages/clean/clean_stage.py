@@ -1,7 +1,7 @@
 """clean: repairs the text of pairs, and drops pairs by rules. It runs if the config has a section ``clean``.
 
 The compiled parts of a split are cleaned one by one, in passes (:mod:`~nmt_prep.stages.clean.passes`). The tasks of the
-first pass also drop pairs that contain segments of evaluation sets (:mod:`~nmt_prep.stages.clean.clean_leaks`). The last
+first pass also drop pairs that contain segments of evaluation sets (`clean_leaks`). The last
 rounds sample the rejected pairs, and look at the remaining ones.
 """
 
@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.base.errors import CleaningError
-from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.presets import effective_dedup
-from nmt_prep.cleaning.rejects import RejectNotes
+from nmt_prep.cleaning.rejects import CleanCounts, RejectNotes
 from nmt_prep.config import Config
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.pipeline.warning import HealthWarning
+from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, Result, Stage
 from nmt_prep.stages.clean.clean_health import HEALTH_ROUNDS, look_again, mended
 from nmt_prep.stages.clean.clean_leaks import (
     SEGMENTS,

@@ -16,12 +16,11 @@ from nmt_prep.base.digests import seed_of
 from nmt_prep.base.errors import OutputError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
-from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.dedup.records import ALL, Comparison, Group
 from nmt_prep.cleaning.dedup.spill import SpillFiles
 from nmt_prep.cleaning.leaks import Leaks, total_leaks
 from nmt_prep.cleaning.presets import Cleaning, cleaning_of, effective_dedup
-from nmt_prep.cleaning.rejects import RejectNotes
+from nmt_prep.cleaning.rejects import CleanCounts, RejectNotes
 from nmt_prep.cleaning.rule import Bounds, Context
 from nmt_prep.config import CleanSettings, Config, Corpus
 from nmt_prep.corpora.parts import PairFile

@@ -22,7 +22,6 @@ import pyarrow as pa
 
 from nmt_prep.base.artefacts import atomic_write, link_or_copy
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
-from nmt_prep.cleaning.counts import dropped_counts
 from nmt_prep.cleaning.dedup.drops import (
     ClusterSizes,
     Dropped,
@@ -30,14 +29,14 @@ from nmt_prep.cleaning.dedup.drops import (
     PartDrops,
     mark_path,
     merged_clusters,
+    with_repeated,
     write_marks,
 )
 from nmt_prep.cleaning.dedup.near import Signatures
 from nmt_prep.cleaning.dedup.records import Compared, Comparison, comparisons_of, parts_of, places_of, rows_of
-from nmt_prep.cleaning.dedup.repeated import with_repeated
 from nmt_prep.cleaning.dedup.spill import Corpora, SpilledRange, decide_range, range_bytes
 from nmt_prep.cleaning.presets import effective_dedup
-from nmt_prep.cleaning.rejects import Verdict
+from nmt_prep.cleaning.rejects import Verdict, dropped_counts
 from nmt_prep.config import Config, DedupSettings
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.reader import DOCUMENT

@@ -21,16 +21,15 @@ import pyarrow.parquet as pq
 from nmt_prep.base.errors import CleaningError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.corpus_rules import SHARES
-from nmt_prep.cleaning.counts import EMPTY, CleanCounts
-from nmt_prep.cleaning.evaluation_sets import REASON
+from nmt_prep.cleaning.evaluation_segments import REASON
 from nmt_prep.cleaning.health_warnings import drops_most, loss_warning, quoted
 from nmt_prep.cleaning.leaks import LeakFinder, verdict_of
+from nmt_prep.cleaning.rejects import EMPTY, CleanCounts
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import scores_of
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job
-from nmt_prep.pipeline.warning import HealthWarning
+from nmt_prep.pipeline.stage import HealthWarning, Job
 from nmt_prep.stages.clean.cleaned_corpora import CorpusWork, section_of
 from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartOutput, PartResult, PartTask, part_round
 
@@ -91,7 +90,7 @@ class CheckTask:
 
 
 def check_corpus(task: CheckTask, tick: object) -> str:
-    """Returns an explanation for the loss of most first pairs of a corpus: a dropped pair, and warnings of languages."""
+    """Explains the loss of most first pairs of a corpus by a dropped pair, and by warnings about languages."""
     del tick
     counts, keys = task.counts, task.of.cleaning.keys
     failed = {EMPTY: counts.dropped[EMPTY], **{rule: row[rule] for rule, row in counts.failed.items()}}
@@ -126,7 +125,11 @@ def _example(task: CheckTask, reason: str) -> Iterator[str]:
 
 def _languages(task: CheckTask) -> Iterator[str]:
     """Yields findings, as of ``nmt-prep check``, about the languages of the first pairs, if a model is installed."""
-    from nmt_prep.cleaning.side_languages import facts_by_side, installed_identifier, language_warnings
+    from nmt_prep.cleaning.health_warnings import (  # noqa: PLC0415  (loads numpy)
+        facts_by_side,
+        installed_identifier,
+        language_warnings,
+    )
 
     identified = installed_identifier()
     if identified is None:

@@ -25,9 +25,9 @@ from nmt_prep.cleaning.align.model import Model, check_known
 from nmt_prep.cleaning.align.settings import SCORE_SETTINGS, rounds
 from nmt_prep.cleaning.align.word_vocabulary import Integers
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES, AutoThreshold, TranslationOptions
-from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.pair_sample import PairSample
+from nmt_prep.cleaning.rejects import CleanCounts
 from nmt_prep.cleaning.repaired import FINE, LEAST_PAIRS, REPAIRED_PAIRS, BadScores, Bins, bins_of, total_bins
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.corpora import iter_pairs
@@ -43,8 +43,7 @@ from nmt_prep.stages.clean.cleaned_corpora import (
     RuleBounds,
 )
 from nmt_prep.stages.clean.parts import DropBelowTask, PartResult, PartTask
-from nmt_prep.stages.learning import check_memory, threads_for
-from nmt_prep.stages.pair_sample import DrawnFiles, SelectTask, draw_samples, reader_of
+from nmt_prep.stages.pair_sample import DrawnFiles, SelectTask, check_memory, draw_samples, reader_of, threads_for
 
 
 @dataclass(frozen=True)

@@ -20,18 +20,26 @@ import pyarrow as pa
 from nmt_prep.base.artefacts import writing
 from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.sides import SIDES
-from nmt_prep.cleaning.counts import CleanCounts, Histogram, dropped_counts, histogram
 from nmt_prep.cleaning.dedup.records import ALL, Group
 from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
 from nmt_prep.cleaning.leaks import Against, Leaks
 from nmt_prep.cleaning.presets import Cleaning
-from nmt_prep.cleaning.rejects import RejectNotes, RejectSample, Verdict, notes_of
+from nmt_prep.cleaning.rejects import (
+    CleanCounts,
+    Histogram,
+    RejectNotes,
+    RejectSample,
+    Verdict,
+    dropped_counts,
+    histogram,
+    notes_of,
+)
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.blocks import text_bytes
 from nmt_prep.corpora.parts import BatchFile, PairFile, score_column, scores_of
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round
+from nmt_prep.text.blocks import text_bytes
 
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Judged

@@ -30,7 +30,7 @@ from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.warning import HealthWarning
+from nmt_prep.pipeline.stage import HealthWarning
 
 _KEPT_CHARACTERS = 200
 _KEYS_AT_A_TIME = 1 << 20

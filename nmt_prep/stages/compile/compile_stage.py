@@ -23,8 +23,7 @@ from nmt_prep.corpora import column_files, format_of, parts_of, reader_of
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
-from nmt_prep.pipeline.warning import HealthWarning
+from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, Outputs, Result, Stage
 from nmt_prep.stages.compile.compile_health import (
     IN_TRAIN,
     RECOUNT,

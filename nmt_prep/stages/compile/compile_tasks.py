@@ -22,9 +22,7 @@ from nmt_prep.cleaning.pair_observer import PairFacts, PairObserver
 from nmt_prep.config import Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import Fault, PairBatch, format_of, open_corpus, reader_of
-from nmt_prep.corpora.blocks import blank_lines, text_bytes
-from nmt_prep.corpora.formats.plain import PlainReader
-from nmt_prep.corpora.line_parts import TextFile
+from nmt_prep.corpora.formats.plain import PlainReader, TextFile
 from nmt_prep.corpora.parts import PairFile, write_line_parts, write_parts
 from nmt_prep.corpora.reader import DOCUMENT, Rows, numbered
 from nmt_prep.corpora.scores import ColumnLines, RowPlace, checked_weights, in_order, with_columns
@@ -32,6 +30,7 @@ from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.stages.compile.compile_health import key_file, observe, observed_sides
 from nmt_prep.stages.compile.slices import CorpusFiles, CorpusSlice
+from nmt_prep.text.blocks import blank_lines, text_bytes
 
 _FAULTS = {fault: fault.name.lower() for fault in Fault if fault != Fault.BLANK}
 

@@ -17,7 +17,6 @@ from nmt_prep.config import Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import LineSlice, format_of, open_corpus, reader_of
 from nmt_prep.corpora import slices as limits
-from nmt_prep.corpora.chunks import one_byte_newlines
 from nmt_prep.corpora.formats.plain import unaligned
 from nmt_prep.corpora.registry import parts_of
 from nmt_prep.corpora.scores import unequal_lines
@@ -33,6 +32,7 @@ from nmt_prep.corpora.slices import (
 )
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.text.chunks import one_byte_newlines
 
 Files = Mapping[str, Path]
 

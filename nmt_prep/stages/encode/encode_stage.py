@@ -64,8 +64,7 @@ from nmt_prep.training.records.dataset_json import (
     write_dataset_info,
 )
 from nmt_prep.training.records.document_index import shuffle_of
-from nmt_prep.training.records.index import index_path
-from nmt_prep.training.records.record_columns import REPEATED, column_path
+from nmt_prep.training.records.record_columns import REPEATED, column_path, index_path
 from nmt_prep.training.records.shuffle_plan import ShardPlan, shard_name
 from nmt_prep.training.records.text_records import LINKS, Columns
 

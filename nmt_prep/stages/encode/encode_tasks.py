@@ -43,13 +43,11 @@ from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.training.records.dataset_json import PairStats, ShardInfo
-from nmt_prep.training.records.index import index_path
-from nmt_prep.training.records.record_columns import REPEATED, column_path, columns_of_shard, note_path
-from nmt_prep.training.records.repeated_rows import Repeated, repeated_of_shard
-from nmt_prep.training.records.shard_writer import write_shards
+from nmt_prep.training.records.document_index import Repeated, repeated_of_shard
+from nmt_prep.training.records.record_columns import REPEATED, column_path, columns_of_shard, index_path, note_path
 from nmt_prep.training.records.shuffle_plan import ShardPlan
 from nmt_prep.training.records.text_records import LINKS, joined_columns
-from nmt_prep.training.records.writer import SpillWriter
+from nmt_prep.training.records.writer import SpillWriter, write_shards
 
 _LARGEST_BUFFER = 32 << 20
 _SMALLEST_BUFFER = 1 << 20

@@ -24,8 +24,8 @@ from nmt_prep.stages.outputs.shuffled_text import LinkedForm, places_of_lines
 from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.training.batches.vectors import Int64s, spans
 from nmt_prep.training.modifiers.block import numbers_of
-from nmt_prep.training.outputs.lines import pieces_of as piece_lines_of
 from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch
+from nmt_prep.training.outputs.vocabulary_files import pieces_of as piece_lines_of
 
 if TYPE_CHECKING:
     from nmt_prep.training.batches.joined_segments import Examples, Joining

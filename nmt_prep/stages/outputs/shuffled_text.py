@@ -33,8 +33,8 @@ from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies, corpus_fr
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.training.outputs import Form
-from nmt_prep.training.outputs.lines import pieces_of as piece_lines_of
 from nmt_prep.training.outputs.output_pairs import TextPairs
+from nmt_prep.training.outputs.vocabulary_files import pieces_of as piece_lines_of
 from nmt_prep.training.records.document_index import shuffle_of
 from nmt_prep.training.records.shuffle_plan import ShardPlan
 from nmt_prep.training.records.text_records import joined_columns

@@ -24,9 +24,8 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.download import Download
+from nmt_prep.stages.download import Download, needed_files
 from nmt_prep.stages.encode.encode_stage import Encode
-from nmt_prep.stages.needed_files import needed_files
 from nmt_prep.stages.outputs.outputs_stage import OutputsStage
 from nmt_prep.stages.publish.hub import HubPublisher
 from nmt_prep.stages.publish.publication import Content, PublishedFile, Publisher, StorePublisher

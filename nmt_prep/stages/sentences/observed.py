@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from nmt_prep.cleaning.sentences.aligner import Level, cut_text
 from nmt_prep.cleaning.sentences.search import Beads
-from nmt_prep.pipeline.warning import HealthWarning
+from nmt_prep.pipeline.stage import HealthWarning
 
 _POINTS = 32  # Maximum number of points of the path of a document
 _KEPT = 200  # Number of documents of a corpus whose paths are in the report: the worst documents

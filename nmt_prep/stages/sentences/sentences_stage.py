@@ -18,15 +18,13 @@ from nmt_prep.cleaning.sentences.search import BeadTotals
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.documents import Documents
 from nmt_prep.corpora import parts_of
-from nmt_prep.corpora.blocks import TextPolicy
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
-from nmt_prep.pipeline.warning import HealthWarning
+from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, Outputs, Result, Stage
 from nmt_prep.stages.extract import CorpusFile, Extract, file_names, path_of, wanted_by
-from nmt_prep.stages.learning import check_memory, threads_for
+from nmt_prep.stages.pair_sample import check_memory, threads_for
 from nmt_prep.stages.sentences.observed import SentencesObserved, corpus_note, doubts_of, joined_notes, warnings_of
-from nmt_prep.stages.sentences.reading import READ, RawShard, ReadDocuments, ReadTask, total_bytes
+from nmt_prep.stages.sentences.reading import READ, RawShard, ReadDocuments, ReadTask, Shard, total_bytes
 from nmt_prep.stages.sentences.sentences_tasks import (
     AGAIN,
     FIRST,
@@ -39,7 +37,7 @@ from nmt_prep.stages.sentences.sentences_tasks import (
     LearnTask,
     Prior,
 )
-from nmt_prep.stages.sentences.shards import Shard
+from nmt_prep.text.blocks import TextPolicy
 
 
 @dataclass(frozen=True)

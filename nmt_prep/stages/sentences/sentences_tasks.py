@@ -28,19 +28,18 @@ from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.align.learning import learn
 from nmt_prep.cleaning.align.model import Model, check_known, shared_model
 from nmt_prep.cleaning.align.settings import SCORE_SETTINGS
+from nmt_prep.cleaning.health_warnings import document_warnings
 from nmt_prep.cleaning.pair_sample import lines_of
 from nmt_prep.cleaning.sentences.aligner import Aligner, Level, Lexicon, Texts, capped
-from nmt_prep.cleaning.sentences.document_texts import joined, sentences_of
-from nmt_prep.cleaning.sentences.pages import lines_of_html
+from nmt_prep.cleaning.sentences.document_texts import joined, lines_of_html, sentences_of
 from nmt_prep.cleaning.sentences.search import Beads, Priors, lengths_of, path_by_lengths
-from nmt_prep.cleaning.side_languages import document_warnings
 from nmt_prep.config import Languages
 from nmt_prep.config.documents import Documents
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.stages.sentences.observed import DocumentNote, note_of
-from nmt_prep.stages.sentences.shards import Shard, lists_of, read_shard, rows_of, write_shard, write_table
+from nmt_prep.stages.sentences.reading import Shard, lists_of, read_shard, rows_of, write_shard, write_table
 
 LONGEST_PIECE = 5_000  # Minimum number of source sentences of a document that is divided into pieces
 _CUT_WITHIN = 500  # Number of sentences before and after an even cut among which the actual cut is chosen

@@ -17,14 +17,14 @@ import pyarrow as pa
 from nmt_prep.base.progress import Meter
 from nmt_prep.base.sides import Side
 from nmt_prep.config.vocab import VocabOptions
-from nmt_prep.corpora.blocks import iter_lines, text_bytes
-from nmt_prep.corpora.chunks import LineSlice
 from nmt_prep.corpora.slices import line_from
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.subwords import Tokenizer, dialect_of
 from nmt_prep.subwords.dialect import TextCounts, Training, read_counts, write_counts
 from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
+from nmt_prep.text.blocks import iter_lines, text_bytes
+from nmt_prep.text.chunks import LineSlice
 
 SLICE_BYTES = 64 << 20  # Bytes of a sample that one task counts; a sample of at most this size needs no such tasks
 

@@ -30,7 +30,7 @@ _NO_NAMES: frozenset[str] = frozenset()
 
 
 class JsonModel:
-    """A loaded file and the code that runs it; used like :class:`~nmt_prep.subwords.sentencepiece.engine.NativeModel`."""
+    """A loaded file and the code that runs it; used like `NativeModel`."""
 
     library_reason: str | None = None  # None: the native core runs all such models
 

@@ -8,8 +8,8 @@ from itertools import chain
 
 from _nmt_prep_core import SubwordNMTWordCounter
 
-from nmt_prep.columns import TextColumn
-from nmt_prep.errors import VocabularyError
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import VocabularyError
 
 _MOST_KEPT = 1 << 17  # words whose parts are kept for later lines
 

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import SubwordNMTModel
 
-from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
-from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.runtime import available_cores
+from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
+from nmt_prep.base.errors import EncodeError, VocabularyError
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.subword_nmt.codes import WORD_END, Codes, parse_codes, read_codes, read_counts
 from nmt_prep.subwords.subword_nmt.glossaries import Glossaries
 from nmt_prep.subwords.subword_nmt.training import SPECIALS, WordCounts, learn_codes, pieces_by_count

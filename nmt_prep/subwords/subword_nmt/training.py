@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import SubwordNMTWordCounter
 
-from nmt_prep.columns import Lines, text_columns
+from nmt_prep.base.columns import Lines, text_columns
+from nmt_prep.base.errors import TrainingError
+from nmt_prep.base.runtime import available_cores
 from nmt_prep.config.vocab import DEFAULT_MERGES
-from nmt_prep.errors import TrainingError
-from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.dialect import TextCounts
 from nmt_prep.subwords.subword_nmt.codes import Codes
 from nmt_prep.subwords.tokenizer import ProgressCallback

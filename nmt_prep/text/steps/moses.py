@@ -14,10 +14,10 @@ import pyarrow as pa
 import regex
 from _nmt_prep_core import TextStep, moses_detokenizer, moses_tokenizer, simple_step
 
+from nmt_prep.base.errors import InvalidTextError
+from nmt_prep.base.runtime import available_cores, needed_extra
 from nmt_prep.config import Section
 from nmt_prep.config.section import Location
-from nmt_prep.errors import InvalidTextError
-from nmt_prep.runtime import available_cores, needed_extra
 from nmt_prep.text.step import Step, StepContext, apply_native
 from nmt_prep.text.text_file import file_lines
 

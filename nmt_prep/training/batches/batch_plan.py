@@ -2,7 +2,7 @@
 
 A plan is a pure function of the dataset and the options. It lists the windows of the epoch, and counts the batches of
 each window from the shards' indexes. A loader reads the windows of :meth:`BatchPlan.planned_windows`, divides them with
-:func:`~nmt_prep.training.batches.cutting.cut_window`, copies the ids of the pairs, and stops after ``plan.batches_left``.
+`cut_window`, copies the ids of the pairs, and stops after ``plan.batches_left``.
 """
 
 from __future__ import annotations
@@ -33,14 +33,13 @@ from nmt_prep.training.batches.epoch import (
     pair_numbers,
 )
 from nmt_prep.training.batches.joined_segments import Joining, Segments
-from nmt_prep.training.batches.options import EqualBatches, Options
+from nmt_prep.training.batches.options import BatchRule, EqualBatches, Options
 from nmt_prep.training.batches.row_stream import stream_of_records
-from nmt_prep.training.batches.rules import BatchRule
 from nmt_prep.training.batches.staged import StagedOrder, training_of
 from nmt_prep.training.batches.vectors import Int64s
 from nmt_prep.training.records.check import check_records
 from nmt_prep.training.records.dataset_json import DatasetInfo, records_in
-from nmt_prep.training.records.index import SATURATED
+from nmt_prep.training.records.record_columns import SATURATED
 from nmt_prep.training.records.shard_reader import PairColumns, read_span
 from nmt_prep.training.records.text_records import TextEncoder
 
@@ -152,7 +151,7 @@ class BatchPlan:
 
     @cached_property
     def _splits(self) -> dict[int, tuple[int, Split]]:
-        """For the last windows, by number: how many batches are added to reach the wanted number, and the split for it."""
+        """Index of a last window -> how many batches are added to reach the wanted number, and the split for it."""
         if self.equal_batches != "split" or self.batches_of_all is None:
             return {}
         missing = self.batches_of_all - sum(map(self._batches, self.windows))

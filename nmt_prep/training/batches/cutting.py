@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nmt_prep.training.batches import vectors
-from nmt_prep.training.batches.rules import BatchRule, Buckets
+from nmt_prep.training.batches.options import BatchRule, Buckets
 from nmt_prep.training.batches.vectors import Int64s, Scalar, Vector, Vectors
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ from nmt_prep.base.errors import ArgumentError, ConfigError, RecordsError
 from nmt_prep.training.batches.options import Options
 from nmt_prep.training.batches.vectors import Int64s, Vector, Vectors
 from nmt_prep.training.records.dataset_json import CorpusInfo, DatasetInfo
-from nmt_prep.training.records.index import SATURATED, ShardIndex
-from nmt_prep.training.records.record_columns import REPEATED, Column
-from nmt_prep.training.records.repeated_rows import Repeated, repeated_before
+from nmt_prep.training.records.document_index import Repeated, repeated_before
+from nmt_prep.training.records.record_columns import REPEATED, SATURATED, Column, ShardIndex
 from nmt_prep.training.records.shuffle_plan import GlobalShuffle
 from nmt_prep.training.records.text_records import read_text
 
@@ -307,7 +306,7 @@ def pair_numbers(info: DatasetInfo, split: str) -> Int64s | None:
 
 
 def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool) -> Int64s | None:
-    """Returns the number of the pair of languages of each corpus, if a batch has only one: int64, shape ``[corpora]``."""
+    """Returns the language-pair index of each corpus, if a batch has only one pair: int64, shape ``[corpora]``."""
     if not options.one_pair:
         return None
     pairs = [corpus.language_pair for corpus in info.corpora[split]]

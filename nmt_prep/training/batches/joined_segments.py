@@ -22,12 +22,11 @@ from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.subwords.frame import frame_sizes
 from nmt_prep.training.batches.cutting import PlannedWindow
 from nmt_prep.training.batches.epoch import EpochOrder, SplitIndex, Window
-from nmt_prep.training.batches.options import Options
-from nmt_prep.training.batches.rules import BatchRule
+from nmt_prep.training.batches.options import BatchRule, Options
 from nmt_prep.training.batches.vectors import Int64s, spans, sums_before
 from nmt_prep.training.records.dataset_json import CorpusInfo, DatasetInfo, DocumentsInfo, Histogram
-from nmt_prep.training.records.index import SATURATED
-from nmt_prep.training.records.repeated_rows import Repeated
+from nmt_prep.training.records.document_index import Repeated
+from nmt_prep.training.records.record_columns import SATURATED
 from nmt_prep.training.records.shard_reader import PairColumns
 
 

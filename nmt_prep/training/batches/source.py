@@ -41,7 +41,7 @@ class BatchSource:
         split: name of the split.
         corpus_ids: also yield the number of each pair's corpus.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
-        options: attributes of :class:`~nmt_prep.training.batches.Options`; ``epoch`` and ``skip_batches`` are the position to
+        options: attributes of `Options`; ``epoch`` and ``skip_batches`` are the position to
             start from.
 
     Raises:

@@ -1,6 +1,6 @@
 """The vector operations that a plan needs, on NumPy arrays.
 
-:mod:`nmt_prep.training.tensorflow.tensors` has the same functions on TensorFlow tensors; a plan takes either module. All numbers are
+`tensors` has the same functions on TensorFlow tensors; a plan takes either module. All numbers are
 int64.
 """
 

@@ -47,7 +47,7 @@ class Block:
         rows: number of each pair in the stream, ascending: int64, shape ``[pairs]``. An added pair has the number of
             the pair after it, and a merged pair the number of its first pair. Other columns are looked up by this
             number.
-        units: unit of the numbers in links: ``words`` of :func:`nmt_prep.cleaning.align.word_vocabulary.words_of`, words between
+        units: unit of the numbers in links: ``words`` of `words_of`, words between
             white space (``spaced``), or ``pieces`` of the vocabularies.
     """
 

@@ -1,6 +1,6 @@
 """The modifiers, by their names in a config.
 
-An installed package adds a modifier with an entry point of the group ``nmt_prep.training.modifiers``: the name of the entry is
+An installed package adds a modifier with an entry point of the group ``nmt_prep.modifiers``: the name of the entry is
 the name of the modifier, and its value a callable that takes the probability and the options, and returns a function
 from :class:`~nmt_prep.training.modifiers.block.Block` to ``Block``.
 """
@@ -25,14 +25,14 @@ BUILT_IN = {
     "UpperCase": "surface",
     "LowerCase": "surface",
     "TitleCase": "surface",
-    "RemoveEndPunct": "punctuation",
-    "Typos": "typos",
+    "RemoveEndPunct": "surface",
+    "Typos": "surface",
     "Noise": "noise",
     "Prefix": "prefix",
     "Merge": "merge",
-    "WordDrop": "word_noise",
-    "WordBlank": "word_noise",
-    "WordShuffle": "word_noise",
+    "WordDrop": "noise",
+    "WordBlank": "noise",
+    "WordShuffle": "noise",
     "Tags": "tags",
     "Retokenize": "retokenize",
 }

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from _nmt_prep_core import title_lines
+from _nmt_prep_core import TYPOS, title_lines, type_lines
 
 from nmt_prep.base.columns import TextColumn
-from nmt_prep.training.modifiers.block import Block
+from nmt_prep.training.modifiers.block import Block, LineModifier, check_share, lines_of, numbers_of
 from nmt_prep.training.modifiers.draws import Draws
 from nmt_prep.training.modifiers.words import NO_LABEL, Part, Rewritten, WordModifier, Words
 
@@ -101,3 +102,88 @@ class TitleCase(_CaseModifier):
     def changed(self, before: str, character: str) -> str:
         """Returns the character in upper case if it begins a word between spaces."""
         return character.upper() if before in string.whitespace else character
+
+
+class Typos(LineModifier):
+    """Makes typing errors in the source, each kind at most once, with its own probability.
+
+    Args:
+        probability: share of the pairs to change.
+        kinds: probability of each kind; 0.1 for all if no kind is given, else 0 for kinds that are not given.
+    """
+
+    scripts = "scripts of letters with spaces between words"
+
+    def __init__(self, probability: float, **kinds: float) -> None:
+        super().__init__(probability)
+        unknown = next((kind for kind in kinds if kind not in TYPOS), None)
+        if unknown is not None:
+            raise ValueError(f"{unknown!r} is no kind of typo; the kinds are {', '.join(TYPOS)}")
+        check_share(**kinds)
+        self.chances = [(TYPOS.index(kind), share) for kind, share in (kinds or dict.fromkeys(TYPOS, 0.1)).items()]
+
+    def __call__(self, block: Block) -> Block:
+        """Returns the block with typos in some sources."""
+        places = block.drawn(self.probability)
+        drawn = block.taken(places)
+        lines, links = TextColumn.from_arrow(drawn.source), None
+        if drawn.links is not None:
+            column = TextColumn.from_arrow(drawn.links)
+            links = column.data, column.offsets
+        spaced = block.units == "spaced"
+        typed = type_lines((lines.data, lines.offsets), links, drawn.keys, self.chances, spaced)
+        source, linked = TextColumn(*typed[:2]).to_arrow(), TextColumn(*typed[2:]).to_arrow()
+        return block.with_columns(places, source, drawn.target, None if links is None else linked)
+
+
+_MARKS = {
+    "period": ".．｡。﹒︒।॥۔။።։",
+    "exclamation": "!！﹗︕‼❢❣՜",
+    "question": "?？﹖︖؟\u037e՞፧⁇⁈⁉",
+    "comma": ",，､﹐︐、﹑︑،၊՝",
+    "colon": ":：﹕︓፥፦\u0387\u00b7",
+    "semicolon": ";；﹔︔؛፤",
+    "ellipsis": "…⋯︙",
+}
+_KINDS = np.repeat(np.arange(len(_MARKS)), [len(marks) for marks in _MARKS.values()])
+_ALL = pa.array([*"".join(_MARKS.values())], pa.large_string())
+
+
+class RemoveEndPunct(LineModifier):
+    """Removes the last mark of both sides if they are of one kind, and neither has another mark before it.
+
+    Links of the last words are removed.
+    """
+
+    def __call__(self, block: Block) -> Block:
+        """Returns the block without the last marks of some pairs."""
+        places = block.drawn(self.probability)
+        drawn = block.taken(places)
+        source, target = _last_marks(drawn.source), _last_marks(drawn.target)
+        marked = np.flatnonzero((source >= 0) & (source == target))
+        places, drawn = places[marked], drawn.taken(marked)
+        sides = (drawn.source, drawn.target)
+        texts = [pc.utf8_rtrim_whitespace(pc.utf8_slice_codeunits(side, 0, -1)) for side in sides]
+        links = None if drawn.links is None else _without_last_words(drawn.links, drawn.word_counts())
+        return block.with_columns(places, texts[0], texts[1], links)
+
+
+def _last_marks(lines: pa.LargeStringArray) -> npt.NDArray[np.int64]:
+    """Returns the kind of the mark at the end of each line; -1 without a mark, or after another mark."""
+    last, before, earlier = (
+        pc.fill_null(pc.index_in(pc.utf8_slice_codeunits(lines, begin, end), _ALL), -1).to_numpy(zero_copy_only=False)
+        for begin, end in ((-1, None), (-2, -1), (-3, -2))
+    )
+    spaced = pc.equal(pc.utf8_slice_codeunits(lines, -2, -1), " ").to_numpy(zero_copy_only=False)
+    alone = (last >= 0) & (before < 0) & ~(spaced & (earlier >= 0))
+    return np.where(alone, _KINDS[last], -1)
+
+
+def _without_last_words(
+    links: pa.LargeStringArray, words: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+) -> pa.LargeStringArray:
+    numbers, offsets = numbers_of(links, words)
+    line = np.repeat(np.arange(len(links)), np.diff(offsets))
+    kept = (numbers[::2] != words[0][line] - 1) & (numbers[1::2] != words[1][line] - 1)
+    counts = np.bincount(line[kept], minlength=len(links))
+    return lines_of(numbers[np.repeat(kept, 2)], np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))

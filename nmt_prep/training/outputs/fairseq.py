@@ -20,9 +20,8 @@ from nmt_prep.config.outputs import FairseqOptions
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.piece_text import PieceText
-from nmt_prep.training.outputs.mmap import IdType, id_type, sequence_file
 from nmt_prep.training.outputs.output import Form, Made, Output, ShardMade, ShardTask
-from nmt_prep.training.outputs.output_files import OutputFile
+from nmt_prep.training.outputs.output_files import IdType, OutputFile, id_type, sequence_file
 from nmt_prep.training.outputs.vocabulary_files import write_text
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")

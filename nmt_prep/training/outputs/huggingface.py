@@ -24,11 +24,10 @@ from nmt_prep.config import Config
 from nmt_prep.config.outputs import HuggingFaceOptions
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.training.modifiers.draws import mixed
-from nmt_prep.training.outputs.lines import corpus_lines
 from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.training.outputs.output_files import parquet_file
 from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch
-from nmt_prep.training.outputs.vocabulary_files import copy_vocabularies, write_text
+from nmt_prep.training.outputs.vocabulary_files import copy_vocabularies, corpus_lines, write_text
 
 CORPUS = "corpus"  # Name of the column with the name of each pair's corpus
 WEIGHT = "weight"  # Name of the column with the weight of each pair

@@ -18,18 +18,22 @@ from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import MarianOptions
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.subwords import expects_spm
-from nmt_prep.training.outputs.lines import (
+from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
+from nmt_prep.training.outputs.output_files import output_file
+from nmt_prep.training.outputs.output_pairs import IdPairs
+from nmt_prep.training.outputs.vocabulary_files import (
+    check_frames,
+    copy_file,
+    headed_list,
     line_batches,
     link_problems,
     piece_rows,
     task_pieces,
     unlinked,
     weight_lines,
+    without_spm,
+    write_text,
 )
-from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
-from nmt_prep.training.outputs.output_files import output_file
-from nmt_prep.training.outputs.output_pairs import IdPairs
-from nmt_prep.training.outputs.vocabulary_files import check_frames, copy_file, headed_list, without_spm, write_text
 
 
 class Marian(Output[MarianOptions]):

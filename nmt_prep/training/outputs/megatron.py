@@ -13,8 +13,8 @@ from nmt_prep.config import Config, ExistingVocab, Vocab
 from nmt_prep.config.outputs import MegatronOptions
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.subwords import Tokenizer
-from nmt_prep.training.outputs.mmap import id_type, sequence_file
 from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
+from nmt_prep.training.outputs.output_files import id_type, sequence_file
 from nmt_prep.training.outputs.vocabulary_files import copy_file
 
 _SIDES = {"source": -1, "target": -2}  # The sides as parts of a sequence, for the native function

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from nmt_prep.base.columns import Ragged, TextColumn
-from nmt_prep.training.records.index import ShardIndex
+from nmt_prep.training.records.record_columns import ShardIndex
 from nmt_prep.training.records.shard_reader import read_span
 from nmt_prep.training.records.shuffle_plan import Layout, ShardPlan
 from nmt_prep.training.records.text_records import TextEncoder, read_text, split_columns

@@ -11,18 +11,20 @@ from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import TextOptions
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.subwords import expects_spm
-from nmt_prep.training.outputs.lines import (
+from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
+from nmt_prep.training.outputs.output_files import output_file
+from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch, TextPairs
+from nmt_prep.training.outputs.vocabulary_files import (
+    check_frames,
     corpus_lines,
     link_problems,
     piece_rows,
     task_pieces,
     unlinked,
     weight_lines,
+    without_spm,
+    write_lists,
 )
-from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
-from nmt_prep.training.outputs.output_files import output_file
-from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch, TextPairs
-from nmt_prep.training.outputs.vocabulary_files import check_frames, without_spm, write_lists
 
 
 class Text(Output[TextOptions]):

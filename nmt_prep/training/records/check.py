@@ -18,8 +18,7 @@ from nmt_prep.training.records.dataset_json import (
     VocabularyInfo,
     load_dataset_info,
 )
-from nmt_prep.training.records.index import index_path
-from nmt_prep.training.records.record_columns import column_path
+from nmt_prep.training.records.record_columns import column_path, index_path
 from nmt_prep.training.records.shard_reader import iter_shard
 from nmt_prep.training.records.shuffle_plan import Layout
 from nmt_prep.training.records.text_records import pairs_in

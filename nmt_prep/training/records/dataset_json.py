@@ -148,7 +148,7 @@ class CorpusInfo(_Model):
 
 
 class IndexInfo(_Model):
-    """A file beside a shard: its index, see :mod:`nmt_prep.training.records.index`, or a column of its pairs."""
+    """A file beside a shard: its index, see `record_columns`, or a column of its pairs."""
 
     bytes: NonNegativeInt
     sha256: Sha256
@@ -309,7 +309,7 @@ def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:
 
 
 def load_dataset_info(records_dir: str | Path) -> DatasetInfo:
-    """Reads ``dataset.json``; :func:`~nmt_prep.training.records.check.check_records` also checks the shards against it."""
+    """Reads ``dataset.json``; `check_records` also checks the shards against it."""
     path = Path(records_dir) / DATASET_FILE
     try:
         content = path.read_bytes()

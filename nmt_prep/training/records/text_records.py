@@ -101,7 +101,7 @@ def _indexed(block: pa.RecordBatch) -> tuple[pa.RecordBatch, npt.NDArray[np.int6
 
 
 def read_text(path: str | Path, first: int, pairs: int) -> pa.RecordBatch:
-    """Returns consecutive pairs of a shard of layout ``text``; ``first`` is the number of the first one in the shard."""
+    """Returns consecutive pairs of a shard of layout ``text``; ``first`` is the index of the first one."""
     end = first + pairs
     blocks = range(first // PAIRS_PER_BLOCK, -(-end // PAIRS_PER_BLOCK))
     try:

@@ -188,7 +188,7 @@ class BatchedInputWithCorpora(NamedTuple):
 
 
 class BatchedInputWithColumns(NamedTuple):
-    """The fields of :class:`BatchedInput`, and columns of the pairs, as of :class:`nmt_prep.training.batches.IdBatch`."""
+    """The fields of :class:`BatchedInput`, and columns of the pairs, as of `IdBatch`."""
 
     initializer: tf.Operation | None
     source: tf.Tensor

@@ -23,7 +23,7 @@ from nmt_prep.training.tensorflow.batching import (
     row_splits,
     without_autograph,
 )
-from nmt_prep.training.tensorflow.shuffled import BatchSizes, blocks_of, random_numbers, shuffled_batches
+from nmt_prep.training.tensorflow.windows import BatchSizes, blocks_of, random_numbers, shuffled_batches
 
 _DEFAULT_BUCKET_WIDTH = 10
 _BATCHES_AHEAD = 8

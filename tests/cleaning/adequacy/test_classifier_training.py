@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nmt_prep.base.errors import AlignmentModelError
-from nmt_prep.cleaning.adequacy import files
+from nmt_prep.cleaning.adequacy import classifier as files
 from nmt_prep.cleaning.adequacy.classifier import Classifier
 from nmt_prep.cleaning.adequacy.classifier_training import defective_values, learn
 from nmt_prep.cleaning.adequacy.defects import KINDS

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nmt_prep.base.columns import TextColumn
-from nmt_prep.cleaning.align.counts import merge
-from nmt_prep.cleaning.align.learning import count, updated
+from nmt_prep.cleaning.align.learning import count, merge, updated
 from nmt_prep.cleaning.align.model import Model
 from nmt_prep.cleaning.align.settings import Settings
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.base.errors import AlignmentModelError
-from nmt_prep.cleaning.align.counts import merge
-from nmt_prep.cleaning.align.learning import Counter, count, learn, updated
+from nmt_prep.cleaning.align.learning import Counter, count, learn, merge, updated
 from nmt_prep.cleaning.align.links import pharaoh
 from nmt_prep.cleaning.align.model import Model
 from nmt_prep.cleaning.align.settings import Settings, rounds

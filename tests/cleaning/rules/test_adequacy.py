@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from nmt_prep.base.sides import SIDES
-from nmt_prep.cleaning.adequacy import files
+from nmt_prep.cleaning.adequacy import classifier as files
 from nmt_prep.cleaning.corpus_rules.translation import SCORE_EDGES
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs
 from nmt_prep.cleaning.rules import make_rules

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.sides import Side
-from nmt_prep.cleaning.counts import judge
 from nmt_prep.cleaning.languages.tags import script_number
+from nmt_prep.cleaning.rejects import judge
 from nmt_prep.cleaning.rule import Bounds, Context, Rule
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.config import Languages

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.cleaning.counts import judge
+from nmt_prep.cleaning.rejects import judge
 from nmt_prep.cleaning.rule import Pairs
 from tests.cleaning.rules.values import rule_of
 

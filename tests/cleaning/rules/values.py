@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nmt_prep.base.sides import Side
-from nmt_prep.cleaning.counts import judge
+from nmt_prep.cleaning.rejects import judge
 from nmt_prep.cleaning.rule import Context, Rule
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.config import Languages

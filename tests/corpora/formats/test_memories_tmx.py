@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.base.errors import CorpusError
-from nmt_prep.corpora.blocks import Fault
+from nmt_prep.text.blocks import Fault
 from tests.corpora.formats.builders import faults_of, pairs_of, read, reader
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n'

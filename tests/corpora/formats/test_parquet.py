@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nmt_prep.base.errors import CorpusError, InvalidTextError
-from nmt_prep.corpora.blocks import Fault
+from nmt_prep.text.blocks import Fault
 from tests.corpora.formats.builders import faults_of, pairs_of, read, reader
 
 FLAT = {"source": "en", "target": "zh"}

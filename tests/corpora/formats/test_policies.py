@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.base.errors import InvalidTextError
-from nmt_prep.corpora import chunks, open_corpus
-from nmt_prep.corpora.blocks import Fault
+from nmt_prep.corpora import open_corpus
+from nmt_prep.text import chunks
+from nmt_prep.text.blocks import Fault
 from tests.conftest import examples
 from tests.corpora.formats.builders import LANGUAGES, corpus, faults_of, pairs_of, reader
 from tests.corpora.formats.fuzzing import peak_of

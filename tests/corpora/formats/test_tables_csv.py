@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.base.errors import CorpusError
-from nmt_prep.corpora import chunks
+from nmt_prep.text import chunks
 from tests.conftest import examples
 from tests.corpora.formats.builders import pairs_of, read, reader
 

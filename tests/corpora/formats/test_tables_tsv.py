@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.base.errors import CorpusError, InvalidTextError
-from nmt_prep.corpora import chunks as module
+from nmt_prep.text import chunks as module
 from tests.corpora.formats.builders import read, reader
 from tests.reference import corpora as reference
 

@@ -9,8 +9,8 @@ import pytest
 from nmt_prep.base.errors import CorpusError, RecordsError
 from nmt_prep.corpora.parts import row_groups
 from nmt_prep.pipeline.engines.executor import is_unseen, look_again
-from nmt_prep.training.records.shard_writer import write_shards
 from nmt_prep.training.records.shuffle_plan import GlobalShuffle, ShardPlan
+from nmt_prep.training.records.writer import write_shards
 from tests.pipeline.engines.numbers import Number, reads_a_file
 
 

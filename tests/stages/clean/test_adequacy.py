@@ -11,15 +11,15 @@ import pytest
 
 from nmt_prep.base.errors import CleaningError
 from nmt_prep.base.progress import Progress
+from nmt_prep.cleaning.adequacy import classifier as files
 from nmt_prep.cleaning.adequacy import classifier_training as learning
-from nmt_prep.cleaning.adequacy import files
 from nmt_prep.cleaning.align.settings import SCORE_SETTINGS
 from nmt_prep.cli.align.stream import StreamOptions, align_stream
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
-from nmt_prep.corpora.blocks import Block
 from nmt_prep.stages.clean import learned as learned_rules
+from nmt_prep.text.blocks import Block
 from tests.cleaning.adequacy.corpus import corpus, learned, model
 from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
 from tests.stages.runs import config_of, manifest, run

@@ -15,9 +15,9 @@ from nmt_prep.base.errors import ConfigError, DownloadError
 from nmt_prep.base.progress import Progress
 from nmt_prep.config import Config
 from nmt_prep.corpora.sources.lockfile import LockFile
+from nmt_prep.pipeline.drivers import Outcome, Step
 from nmt_prep.pipeline.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.pipeline.outcomes import Outcome, Step
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.stages.download import Download
 from tests.server import Answer, WebServer

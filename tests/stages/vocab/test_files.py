@@ -16,7 +16,7 @@ from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.training.records.dataset_json import load_dataset_info
 from tests.corpus import corpus_config, pair
 from tests.server import web_server
-from tests.stages.vocab.test_existing import LINES, rows, run
+from tests.stages.vocab.test_vocab_stage_existing import LINES, rows, run
 from tests.subwords.sentencepiece.json_models import added, bpe, content, data, metaspace, special_tokens, unigram
 
 PAIRS = [pair(number) for number in range(300)]

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmt_prep import SubwordNMTTokenizer, load_tokenizer
-from nmt_prep.errors import EncodeError, InvalidTextError, NmtPrepError, TrainingError, VocabularyError
+from nmt_prep.base.errors import EncodeError, InvalidTextError, NmtPrepError, TrainingError, VocabularyError
 from nmt_prep.subwords.subword_nmt.codes import Codes
 from tests.reference.subword_nmt import learn, segment
 

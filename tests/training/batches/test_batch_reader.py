@@ -335,7 +335,7 @@ def test_a_fork_does_not_wait_for_the_thread_of_its_parent() -> None:
 
 HELD = """
 import atexit, time
-from nmt_prep.batches.reader import prefetched
+from nmt_prep.training.batches.batch_reader import prefetched
 
 def numbers():
     yield 0

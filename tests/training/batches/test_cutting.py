@@ -20,7 +20,7 @@ from nmt_prep.training.batches.cutting import (
     split_into,
 )
 from nmt_prep.training.batches.epoch import EpochOrder, SplitIndex
-from nmt_prep.training.batches.rules import BatchRule, Buckets, fixed_buckets
+from nmt_prep.training.batches.options import BatchRule, Buckets, fixed_buckets
 from nmt_prep.training.records.dataset_json import DatasetInfo
 from tests.conftest import examples
 from tests.reference.batching import token_batch_sizes

@@ -13,10 +13,10 @@ from nmt_prep.base.errors import ArgumentError, ConfigError
 from nmt_prep.training.batches import vectors
 from nmt_prep.training.batches.batch_plan import BatchPlan
 from nmt_prep.training.batches.epoch import CorpusMix, EpochOrder, SplitIndex, tempered_draws, weighted_draws
-from nmt_prep.training.batches.rules import BatchRule
+from nmt_prep.training.batches.options import BatchRule
 from nmt_prep.training.batches.vectors import Int64s
 from nmt_prep.training.records.dataset_json import CorpusInfo, DatasetInfo
-from nmt_prep.training.records.index import ShardIndex
+from nmt_prep.training.records.record_columns import ShardIndex
 from tests.conftest import examples
 
 INFO = DatasetInfo.model_construct()

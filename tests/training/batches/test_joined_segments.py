@@ -14,7 +14,7 @@ from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.subwords.frame import frame_sizes
 from nmt_prep.training.batches.joined_segments import Joining, Segments
 from nmt_prep.training.records.dataset_json import DocumentsInfo
-from nmt_prep.training.records.repeated_rows import Repeated
+from nmt_prep.training.records.document_index import Repeated
 
 Rows = dict[Side, list[list[int]]]
 SEPARATOR = {"source": 7, "target": 8}

@@ -14,8 +14,8 @@ from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.training import outputs
 from nmt_prep.training.outputs import Form, Output, ShardMade, ShardTask
-from nmt_prep.training.outputs.lines import line_batches
 from nmt_prep.training.outputs.output_files import output_file
+from nmt_prep.training.outputs.vocabulary_files import line_batches
 from tests.corpus import lines_of, pair, write_corpus
 from tests.training.outputs.runs import output_config
 

@@ -9,7 +9,7 @@ import pytest
 
 from nmt_prep import load_tokenizer
 from nmt_prep.base.errors import ConfigError
-from nmt_prep.training.outputs import mmap
+from nmt_prep.training.outputs import output_files as mmap
 from nmt_prep.training.outputs.fairseq import dictionary, new_ids
 from tests.corpus import lines_of
 from tests.reference.mmap import read_fairseq

@@ -19,9 +19,8 @@ from nmt_prep.training.records.dataset_json import (
     VocabularyInfo,
     write_dataset_info,
 )
-from nmt_prep.training.records.shard_writer import write_shards
 from nmt_prep.training.records.shuffle_plan import GlobalShuffle, Layout, ShardPlan, shard_name
-from nmt_prep.training.records.writer import SpillWriter
+from nmt_prep.training.records.writer import SpillWriter, write_shards
 
 Pair = tuple[list[int], list[int]]
 

@@ -14,7 +14,7 @@ from nmt_prep.base import digests
 from nmt_prep.base.errors import RecordsError
 from nmt_prep.training.batches import read_records
 from nmt_prep.training.records.check import check_records
-from nmt_prep.training.records.index import index_path
+from nmt_prep.training.records.record_columns import index_path
 from tests.training.records.conftest import make_pairs
 
 LEVELS: list[Literal["full", "quick"]] = ["full", "quick"]

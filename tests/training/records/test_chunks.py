@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.base.errors import RecordsError
-from nmt_prep.training.records.index import ShardIndex
+from nmt_prep.training.records.record_columns import ShardIndex
 from nmt_prep.training.records.shard_reader import read_shard, read_span
-from nmt_prep.training.records.shard_writer import write_shards
 from nmt_prep.training.records.shuffle_plan import GlobalShuffle, Layout, ShardPlan
-from nmt_prep.training.records.writer import SpillWriter
+from nmt_prep.training.records.writer import SpillWriter, write_shards
 from tests.conftest import examples
 from tests.reference import chunks as reference
 from tests.reference import row_packing

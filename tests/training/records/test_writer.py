@@ -17,9 +17,8 @@ from nmt_prep.base import artefacts
 from nmt_prep.base.columns import Ragged
 from nmt_prep.base.errors import OutputError, RecordsError
 from nmt_prep.training.records.dataset_json import PairStats
-from nmt_prep.training.records.shard_writer import write_shards
 from nmt_prep.training.records.shuffle_plan import GlobalShuffle, ShardPlan
-from nmt_prep.training.records.writer import SpillWriter
+from nmt_prep.training.records.writer import SpillWriter, write_shards
 from tests.reference import records as reference
 from tests.training.records.conftest import columns, lengths_of, make_pairs
 

@@ -123,7 +123,7 @@ HELD = """
 import atexit, threading, time
 atexit.register(lambda: print("end"))
 import tensorflow as tf
-from nmt_prep.input.batching import python_step
+from nmt_prep.training.tensorflow.batching import python_step
 
 begun = threading.Event()
 

@@ -101,7 +101,7 @@ def test_training_batches_of_more_examples(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize(("num_buckets", "reshuffle"), [(5, False), (1, True)])
 def test_training_batches_of_many_blocks(monkeypatch: pytest.MonkeyPatch, num_buckets: int, *, reshuffle: bool) -> None:
-    monkeypatch.setattr("nmt_prep.training.tensorflow.shuffled._PAIRS_PER_BLOCK", 1)
+    monkeypatch.setattr("nmt_prep.training.tensorflow.windows._PAIRS_PER_BLOCK", 1)
     texts, options = corpus(1, pairs=100, longest=40), {"num_buckets": num_buckets, "output_buffer_size": 40}
     compare_training(texts, 2, batch_size=3, random_seed=3, reshuffle_each_iteration=reshuffle, **options)
 
@@ -110,7 +110,7 @@ def test_training_batches_of_many_blocks(monkeypatch: pytest.MonkeyPatch, num_bu
 def test_training_batches_of_sides_with_unequal_numbers_of_lines(
     monkeypatch: pytest.MonkeyPatch, source: int, target: int
 ) -> None:
-    monkeypatch.setattr("nmt_prep.training.tensorflow.shuffled._PAIRS_PER_BLOCK", 4)
+    monkeypatch.setattr("nmt_prep.training.tensorflow.windows._PAIRS_PER_BLOCK", 4)
     sources, targets = corpus(1, pairs=21, longest=9)
     compare_training((sources.take(source), targets.take(target)), batch_size=2, random_seed=3, num_buckets=3)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from nmt_prep.training.tensorflow import shuffled
+from nmt_prep.training.tensorflow import windows as shuffled
 from nmt_prep.training.tensorflow.iterator import Side, get_iterator, spell, split_words
 from tests.reference.pair_batches import shuffled as reference_order
 

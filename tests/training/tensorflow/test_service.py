@@ -39,7 +39,7 @@ REPLICAS = """
 import sys
 from collections import Counter
 import tensorflow as tf
-from nmt_prep.input import make_dataset
+from nmt_prep.training.tensorflow import make_dataset
 
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from nmt_prep.training.batches import BatchPlan, vectors
 from nmt_prep.training.batches.cutting import PlannedWindow, Split, WindowPairs, cut_window
 from nmt_prep.training.batches.epoch import CorpusMix, EpochOrder, SplitIndex
-from nmt_prep.training.batches.rules import BatchRule, Buckets
+from nmt_prep.training.batches.options import BatchRule, Buckets
 from nmt_prep.training.records.dataset_json import DatasetInfo
-from nmt_prep.training.records.index import ShardIndex
+from nmt_prep.training.records.record_columns import ShardIndex
 from nmt_prep.training.tensorflow import tensors
 from tests.conftest import examples
 

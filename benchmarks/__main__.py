@@ -52,6 +52,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "subword_nmt": Benchmark(readme="English"),
     "sentencepiece_encode": Benchmark(readme="English.*(bpe|unigram), one thread"),
     "sentencepiece_train": Benchmark(("--sizes", "8000"), "unigram training, English"),
+    "words": Benchmark(readme="English"),
     "clean": Benchmark(),
     "dedup": Benchmark(("--pairs", "5000000")),
     "language_identification": Benchmark(readme="captions en"),

@@ -13,8 +13,6 @@ from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import STANDARD_INPUT, STANDARD_OUTPUT, ThreadsOption, check_outputs
 
 with delayed_imports():
-    import _nmt_prep_core
-
     from nmt_prep.base import artefacts, columns, runtime
     from nmt_prep.cli import text_stream
     from nmt_prep.config import file as config_file
@@ -48,21 +46,21 @@ def words(
         raise typer.BadParameter("--step needs --language: steps depend on the language of the text")
     if train_truecaser is not None and undo:
         raise typer.BadParameter("--train-truecaser reads tokens; give it without --undo")
-    chain = _chain(step or [], language or "")
-    files = {f"--step {name}": path for each in chain.steps for name, path in each.files.items()}
+    changes = _changes(step or [], language or "")
+    files = {f"--step {name}": path for each in changes.steps for name, path in each.files.items()}
     outputs = STANDARD_OUTPUT if train_truecaser is None else {"--train-truecaser": train_truecaser}
     check_outputs(outputs, {**STANDARD_INPUT, **files})
     threads = threads or runtime.available_cores()
     with interruptible("interrupted"):
         if train_truecaser is not None:
-            _train(chain, train_truecaser, first_tokens, threads)
+            _train(changes, train_truecaser, first_tokens, threads)
             return
         for lines in text_stream.input_lines():
-            made = chain.undo(lines.text, threads) if undo else chain.apply(lines.text, threads).lines
+            made = changes.undo(lines.text, threads) if undo else changes.apply(lines.text, threads).lines
             text_stream.write_lines(made)
 
 
-def _chain(steps: list[str], language: str) -> Chain:
+def _changes(steps: list[str], language: str) -> Chain:
     specs = [config_file.parse_yaml(each, f"--step {each!r}")[0] for each in steps]
     try:
         return chain.Chain.of(specs, step.StepContext(language, Path()))
@@ -70,9 +68,9 @@ def _chain(steps: list[str], language: str) -> Chain:
         raise typer.BadParameter(f"--step: {error}") from error
 
 
-def _train(chain: Chain, model: Path, first_tokens: bool, threads: int) -> None:
+def _train(changes: Chain, model: Path, first_tokens: bool, threads: int) -> None:
     trainer = _nmt_prep_core.TruecaserTrainer(first_tokens)
     for lines in text_stream.input_lines():
-        column = columns.TextColumn.from_arrow(chain.apply(lines.text, threads).lines)
+        column = columns.TextColumn.from_arrow(changes.apply(lines.text, threads).lines)
         trainer.add(column.data, column.offsets)
     artefacts.write_bytes(model, "".join(f"{line}\n" for line in trainer.model()).encode())

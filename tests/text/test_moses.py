@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import numpy as np
@@ -136,6 +137,16 @@ def test_unknown_names_and_bad_text_are_rejected() -> None:
         apply_steps((simple_step("pipes"),), column.data, np.array([0, 1, 2]), 1)
 
 
+def test_results_do_not_depend_on_the_number_of_threads() -> None:
+    lines = pa.array([f"Line {number}, it's no. {number}." for number in range(30_000)], pa.large_string())
+    steps = (tokenizer("en"), simple_step("lowercase"))
+    (one, counts), (many, same) = apply_native(steps, lines, 1), apply_native(steps, lines, 7)
+    assert one == many
+    assert counts == same == [30_000, 30_000]
+    assert one[29_999].as_py() == "line 29999 , it &apos;s no . 29999 ."
+    assert apply_native(steps, lines[100:102], 7)[0] == one[100:102]
+
+
 @pytest.mark.parametrize(
     "unit", ["a ", "'", "a'", ",", ".", "DOT", "DOTMULTI", "<x ", "-a", "a:", "„", "é.", "&", "@-@ "]
 )
@@ -145,3 +156,17 @@ def test_long_lines_take_linear_time(unit: str) -> None:
     for step in [*steps, moses_detokenizer("cs", True), punctuation_step(True, "en"), simple_step("detruecase")]:
         (made,) = applied(step, line)  # quadratic work would take hours
         assert len(made) > len(line) // 9
+
+
+def test_classes_of_all_characters() -> None:
+    """The digests are those of outputs that were compared with classes and cases of Perl 5.36."""
+    characters = [chr(point) for point in range(0x32000) if not 0xD800 <= point < 0xE000 and point != ord("\n")]
+    made = [
+        *applied(tokenizer("en"), *(f"a{each}b q. {each} z {each}'b 5,{each}" for each in characters)),
+        *applied(tokenizer("fi"), *(f"a:{each}z" for each in characters)),
+        *applied(moses_detokenizer("en", True), *(f"a {each} b" for each in characters)),
+        *applied(simple_step("non_printing"), *characters),
+        *applied(simple_step("lowercase"), *characters),
+        *applied(simple_step("detruecase"), *characters),
+    ]
+    assert hashlib.sha256("\n".join(made).encode()).hexdigest()[:16] == "dfa25f84c76d4252"

@@ -34,7 +34,7 @@ auto apply_steps(const nb::tuple& steps, const ByteArray& data, const Int64Array
     SignalPoll poll;
     moses::SteppedText made;
     {
-        const nb::gil_scoped_release unlocked;
+        const GilRelease unlocked;
         made = moses::apply_steps(chain, text, threads, poll);
     }
     return std::tuple(own_by_numpy(std::move(made.lines.bytes)), own_by_numpy(std::move(made.lines.offsets)),
@@ -65,14 +65,14 @@ void add_lines(CaseTrainer& trainer, const ByteArray& data, const Int64Array& of
     const auto use = trainer.use();
     const TextView text = text_view(data, offsets);
     SignalPoll poll;
-    const nb::gil_scoped_release unlocked;
+    const GilRelease unlocked;
     use->add(text, poll);
 }
 
 }  // namespace
 
 void bind_moses(nb::module_& module) {
-    nb::class_<moses::Step>(module, "TextStep");
+    [[maybe_unused]] const nb::class_<moses::Step> step(module, "TextStep");
     module.def("apply_steps", apply_steps, nb::arg("steps"), nb::arg("data"), nb::arg("offsets"), nb::arg("threads"));
     module.def("simple_step", simple_step, nb::arg("name"));
     module.def("punctuation_step", moses::punctuation_step, nb::arg("moses"), nb::arg("language"));

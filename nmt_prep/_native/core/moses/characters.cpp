@@ -52,8 +52,8 @@ PointTable<Classes> make_classes() {
 }  // namespace
 
 const PointTable<Classes>& character_classes() {
-    static const PointTable<Classes> table = make_classes();
-    return table;
+    static const PointTable<Classes> kTable = make_classes();
+    return kTable;
 }
 
 bool is_blank(std::string_view line) {

@@ -7,7 +7,7 @@
 
 #include "moses/characters.h"
 #include "moses/entities.h"
-#include "moses/truecaser.h"
+#include "moses/text_map.h"
 #include "text/casefold.h"
 #include "text/properties.h"
 
@@ -146,9 +146,8 @@ class Detokenizer::Writer {
 
     // The word at a distance, empty beyond the line.
     std::string_view at(std::ptrdiff_t distance) const {
-        const std::ptrdiff_t wanted = static_cast<std::ptrdiff_t>(number_) + distance;
-        if (wanted < 0 || wanted >= static_cast<std::ptrdiff_t>(words_.size())) return {};
-        return words_[static_cast<std::size_t>(wanted)];
+        const std::size_t wanted = number_ + static_cast<std::size_t>(distance);  // beyond all words if it is negative
+        return wanted < words_.size() ? words_[wanted] : std::string_view();
     }
 
     Space space_of(std::string_view word, std::string_view last) {

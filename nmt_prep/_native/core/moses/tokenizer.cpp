@@ -256,7 +256,6 @@ class Tokenizer::Writer {
 
 Tokenizer::Tokenizer(const TokenizerOptions& options)
     : prefixes_(options.prefixes.begin(), options.prefixes.end()),
-      apostrophes_(Apostrophes::kAlone),
       number_s_(options.language == "en"),
       catalan_(options.language == "ca"),
       aggressive_(options.aggressive),

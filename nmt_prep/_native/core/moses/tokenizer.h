@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "moses/step.h"
-#include "moses/truecaser.h"
+#include "moses/text_map.h"
 
 namespace nmt_prep::moses {
 
@@ -42,7 +42,7 @@ class Tokenizer final : public Step {
     std::u32string split_last_dots(const std::u32string& text) const;
 
     TextMap<bool> prefixes_;
-    Apostrophes apostrophes_;
+    Apostrophes apostrophes_ = Apostrophes::kAlone;
     bool number_s_;         // 's after a number becomes a token
     char32_t checked_ = 0;  // a sign that stays before a letter in lower case
     bool catalan_;

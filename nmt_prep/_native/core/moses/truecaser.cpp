@@ -1,7 +1,10 @@
 #include "moses/truecaser.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "moses/characters.h"
 #include "text/casefold.h"
@@ -26,7 +29,7 @@ bool starts_after(std::string_view token, bool start) { return ends_sentence(tok
 // Reads the tokens and the tags of a line.
 class TokenReader {
    public:
-    explicit TokenReader(std::string_view line) : rest_(line), last_close_(line.rfind('>')), size_(line.size()) {}
+    explicit TokenReader(std::string_view line) : line_(line), rest_(line) {}
 
     // Reads a token or a tag; returns an empty text at the end. A tag begins with <.
     std::string_view next(bool& tag) {
@@ -47,10 +50,11 @@ class TokenReader {
     // Size of the tag at a position of the rest, 0 if there is none. The character after < may itself be >. Of many
     // lone
     // <, none searches the rest of the line in vain.
-    std::size_t tag_size(std::size_t at) const {
+    std::size_t tag_size(std::size_t at) {
         if (at + 1 >= rest_.size() || rest_[at] != '<' || is_space(first_point(rest_.substr(at + 1)))) return 0;
         const std::size_t inside = at + 1 + character_size(static_cast<std::uint8_t>(rest_[at + 1]));
-        if (last_close_ == std::string_view::npos || last_close_ < size_ - rest_.size() + inside) return 0;
+        if (!last_close_) last_close_ = line_.rfind('>') + 1;  // 0 if there is none
+        if (*last_close_ <= line_.size() - rest_.size() + inside) return 0;
         return rest_.find('>', inside) + 1 - at;
     }
 
@@ -97,8 +101,8 @@ class TokenReader {
         return taken;
     }
 
-    std::string_view rest_;
-    std::size_t last_close_, size_;
+    std::string_view line_, rest_;
+    std::optional<std::size_t> last_close_;  // the position after the last >, found at the first <
     const PointTable<Classes>& table_ = character_classes();
 };
 
@@ -109,35 +113,32 @@ std::string decimal(std::int64_t tenths) {
     return number;
 }
 
+// Returns an upper bound of the number of words of a model.
+std::size_t count_words(const std::vector<std::vector<std::string>>& forms) {
+    std::size_t words = forms.size();
+    for (const std::vector<std::string>& each : forms) words += each.size();
+    return words;
+}
+
 }  // namespace
 
-Truecaser::Truecaser(const std::vector<std::vector<std::string>>& forms, bool lower_first) : lower_first_(lower_first) {
+Truecaser::Truecaser(const std::vector<std::vector<std::string>>& forms, bool lower_first)
+    : words_(count_words(forms)), lower_first_(lower_first) {
     for (const std::vector<std::string>& each : forms) {
         if (each.empty()) continue;
-        best_[lowered(each[0])] = each[0];
-        for (const std::string& form : each) words_[form].known = true;
+        best_.push_back(each[0]);
+        words_.add(lowered(each[0])).best = best_.size();
+        for (const std::string& form : each) words_.add(form).known = true;
     }
-    for (auto& [lower, best] : best_) words_[lower].best = &best;
 }
 
 void Truecaser::append_word(std::string_view word, bool start, std::string& out) const {
-    const auto found = words_.find(word);
-    const std::string* best = nullptr;
-    if (found != words_.end()) {
-        if (!start && found->second.known) {
-            out += word;
-            return;
-        }
-        best = found->second.best;
+    const Word* found = words_.find(word);
+    if (start || found == nullptr || !found->known) {
+        if (found == nullptr || found->best == 0) found = words_.find(lowered(word));
+        if (found != nullptr && found->best != 0) word = best_[found->best - 1];
     }
-    if (best == nullptr) {
-        const auto lower = best_.find(lowered(word));
-        if (lower != best_.end()) best = &lower->second;
-    }
-    if (best == nullptr)
-        out += word;
-    else
-        out += *best;
+    out += word;
 }
 
 void Truecaser::apply(std::string_view line, std::string& out) const {

@@ -2,26 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "moses/step.h"
-#include "text/byte_hash.h"
+#include "moses/text_map.h"
+#include "moses/word_table.h"
 
 namespace nmt_prep::moses {
-
-// Hashes strings and views alike, so that a view is found without a copy.
-struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-        return hash_bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-    }
-};
-template <class Value>
-using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
 
 class Truecaser final : public Step {
    public:
@@ -34,11 +23,11 @@ class Truecaser final : public Step {
     void append_word(std::string_view word, bool start, std::string& out) const;
 
     struct Word {
-        const std::string* best = nullptr;  // the best form of a word in lower case
-        bool known = false;                 // it is a form of a word
+        bool known = false;    // it is a form of a word
+        std::size_t best = 0;  // of a word in lower case: the position of its best form in `best_` from 1, 0 for none
     };
-    TextMap<Word> words_;
-    TextMap<std::string> best_;  // by lower case
+    WordTable<Word> words_;
+    std::vector<std::string> best_;
     bool lower_first_;
 };
 

@@ -18,6 +18,8 @@ from _nmt_prep_core import TextStep, apply_steps
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.config import Section
 
+WHITE_SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # a class of Perl's \s, for patterns
+
 O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from nmt_prep.base.errors import MissingPackageError
-from nmt_prep.text import steps
+from nmt_prep.base.errors import MissingPackageError, NmtPrepError, TokenizerError
+from nmt_prep.text import line_program, steps
 from nmt_prep.text.chain import Chain
 from nmt_prep.text.step import Step, StepContext
 from nmt_prep.text.steps.lowercase import LowercaseOptions
@@ -86,7 +88,7 @@ def test_wrong_steps(context: StepContext, spec: object, problem: str) -> None:
 
 
 def test_prefixes_need_sacremoses_or_a_file(context: StepContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "sacremoses._data_nonbreaking_prefixes", None)
+    monkeypatch.setitem(sys.modules, "sacremoses._data_nonbreaking_prefixes", None)
     with pytest.raises(MissingPackageError, match=r"the option prefixes names a file.*\.\[moses\]"):
         Chain.of(["moses"], context)
 
@@ -96,3 +98,74 @@ def test_a_step_of_another_package(context: StepContext, monkeypatch: pytest.Mon
     monkeypatch.setattr(steps, "entry_points", lambda group: EntryPoints([entry]).select(group=group))
     chain = Chain.of(["lowercase", "reversed", {"pipes": "delete"}], context)
     assert chain.apply(pa.array(["A|b", "X"])) == (pa.array(["ba", "x"], pa.large_string()), (2, 1, 1))
+
+
+CODE = """
+def words(line): return line.split("-")
+def breaks(line): return line + "\\n"
+def fails(line): raise RuntimeError("no dictionary")
+"""
+
+
+COUNT = """
+import sys
+for number, line in enumerate(sys.stdin):
+    print(number, line, end="")
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "made"),
+    [("words", ["a b", "", "c"]), ("breaks", "must return one line"), ("fails", "RuntimeError: no dictionary")],
+)
+def test_functions_of_lines(context: StepContext, function: str, made: list[str] | str) -> None:
+    (context.base_dir / "segment.py").write_text(CODE)
+    chain = Chain.of([{"python": f"segment:{function}"}], context)
+    assert [*chain.steps[0].files.values()] == [context.base_dir / "segment.py"]
+    if isinstance(made, list):
+        assert chain.apply(pa.array(["a-b", "", "c"])) == (pa.array(made, pa.large_string()), (1,))
+        return
+    with pytest.raises(TokenizerError, match=made):
+        chain.apply(pa.array(["a-b"]))
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_program_is_kept_running(context: StepContext) -> None:
+    (context.base_dir / "count.py").write_text(COUNT)
+    chain = Chain.of([{"program": f"{sys.executable} -u count.py"}, "lowercase"], context)
+    assert chain.apply(pa.array(["A\u2028", ""])) == (pa.array(["0 a\u2028", "1 "], pa.large_string()), (2, 1))
+    many = ["x" * 1000] * 3000  # more than pipes hold
+    assert chain.apply(pa.array(many)).lines.to_pylist() == [f"{n} {line}" for n, line in enumerate(many, 2)]
+    if (forked := os.fork()) == 0:
+        os._exit(chain.apply(pa.array(["b"])).lines.to_pylist() != ["0 b"])
+    assert os.waitpid(forked, 0)[1] == 0
+    assert chain.apply(pa.array(["c"])).lines.to_pylist() == ["3002 c"]
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("absent", "there is no program 'absent' on the PATH"),
+        ("sh -c 'read x; echo oh no >&2; exit 3'", "ended after 0 of 2 lines: oh no"),
+        ("sh -c 'while read x; do printf \"\\\\377\\\\n\"; done'", "line 1 is not UTF-8"),
+        ("yes", "wrote more than 2 lines"),
+        ("sort", "it must flush its output after each line"),
+    ],
+)
+def test_wrong_programs(context: StepContext, command: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_program, "SILENT_SECONDS", 1.0)
+    with pytest.raises((ValueError, NmtPrepError), match=problem):
+        Chain.of([{"program": command}], context).apply(pa.array(["a", "b"]))
+
+
+def test_words_of_rjieba(context: StepContext) -> None:
+    pytest.importorskip("rjieba")
+    made = Chain.of(["rjieba"], context).apply(pa.array(["我来到北京清华大学 abc", ""])).lines
+    assert made.to_pylist() == ["我 来到 北京 清华大学   abc", ""]
+
+
+def test_words_of_fugashi(context: StepContext) -> None:
+    ipadic = pytest.importorskip("ipadic")
+    pytest.importorskip("fugashi")
+    made = Chain.of([{"fugashi": ipadic.MECAB_ARGS}], context).apply(pa.array(["東京は 晴れです。", ""])).lines
+    assert made.to_pylist() == ["東京 は 晴れ です 。", ""]

@@ -11,17 +11,8 @@ A function that takes only one side judges that side. The rule does not apply to
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import importlib.util
 import inspect
-import sys
-import sysconfig
-import traceback
 from collections.abc import Callable
-from importlib.metadata import entry_points
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,9 +20,10 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from nmt_prep.base.errors import CleaningError
-from nmt_prep.base.runtime import kept, unstoppable
+from nmt_prep.base.runtime import unstoppable
 from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.rule import Context, OwnBounds, Pairs, Rule, Values
+from nmt_prep.text.functions import described, load_function
 
 ENTRY_POINTS = "nmt_prep.rules"  # Group of entry points for rules of installed packages
 
@@ -57,7 +49,7 @@ class PythonRule(Rule[PythonOptions]):
     def __init__(self, options: PythonOptions, context: Context) -> None:
         self._name = options.function
         self._numbers = options.numbers
-        self._function, file = _load(options.function, context.base_dir)
+        self._function, file = load_function(options.function, context.base_dir, ENTRY_POINTS)
         self._arguments = _arguments(self._function, options.function)
         sides = tuple(side for side in SIDES if side in self._arguments)
         self.columns = () if not {*sides} <= {*context.sides} else ("pair",) if len(sides) == 2 else sides
@@ -73,7 +65,7 @@ class PythonRule(Rule[PythonOptions]):
             with unstoppable():
                 result = self._function(**given, **languages)
         except (Exception, SystemExit) as error:
-            raise CleaningError(f"{self._name} failed: {_described(error)}") from error
+            raise CleaningError(f"{self._name} failed: {described(error)}") from error
         return self._checked(result, len(pairs))[np.newaxis]
 
     def _checked(self, result: object, pairs: int) -> Values:
@@ -112,74 +104,3 @@ def _arguments(function: Callable[..., Any], name: str) -> set[str]:
     if not named & {*SIDES} or not needed <= {*_ARGUMENTS} or any(p.kind is p.POSITIONAL_ONLY for p in parameters):
         raise ValueError(f"{name} must take arguments named source and target, or one of them, and may take languages")
     return named & {*_ARGUMENTS}
-
-
-def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
-    """Returns the function that the config names, and the file that defines it."""
-    module_name, colon, attribute = name.partition(":")
-    if not colon:
-        found = entry_points(group=ENTRY_POINTS, name=name)
-        if not found:
-            raise ValueError(
-                f"{name} is no entry point of the group {ENTRY_POINTS}; name a function as module:function"
-            )
-        module_name, _, attribute = next(iter(found)).value.partition(":")
-    beside = base_dir / module_name.replace(".", "/")
-    file = next((path for path in (beside.with_suffix(".py"), beside / "__init__.py") if path.is_file()), None)
-    try:
-        module = importlib.import_module(module_name) if not colon or file is None else _beside(file, base_dir)
-    except ModuleNotFoundError as error:
-        if error.name != module_name:
-            raise ValueError(f"cannot import {module_name}: {error}") from error
-        raise ValueError(
-            f"there is no module {module_name}, neither beside the config in {base_dir} nor installed"
-        ) from error
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"cannot import {module_name}: {_described(error)}") from error
-    function: Any = module
-    for part in attribute.split("."):
-        function = getattr(function, part, None)
-    if not callable(function):
-        message = f"{module_name} has no function {attribute or '(none is named after the colon)'}"
-        raise ValueError(message)  # noqa: TRY004  (what is wrong is the name in the config)
-    source = module.__file__
-    return function, None if source is None else Path(source)
-
-
-def _described(error: BaseException) -> str:
-    """Returns the text of an error, with the last file and line of the user's code that led to it.
-
-    Frames of the standard library, of installed packages and of this package are passed over.
-    """
-    libraries = tuple(map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
-    here = str(Path(__file__).parents[2])
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((here, "<", *libraries))
-    ]
-    where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{where}"
-
-
-@kept(64)
-def _module(path: Path, digest: str, base_dir: Path) -> ModuleType:
-    """Imports a file under a unique name, so that modules with the same name beside two configs do not conflict.
-
-    A file with another digest is imported again.
-    """
-    name = f"_nmt_prep_rule_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python module")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(base_dir))
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(base_dir))
-    return module
-
-
-def _beside(path: Path, base_dir: Path) -> ModuleType:
-    return _module(path.absolute(), hashlib.sha256(path.read_bytes()).hexdigest(), base_dir)

@@ -18,11 +18,10 @@ from nmt_prep.base.errors import InvalidTextError
 from nmt_prep.base.runtime import available_cores, needed_extra
 from nmt_prep.config import Section
 from nmt_prep.config.section import Location
-from nmt_prep.text.step import Step, StepContext, apply_native
+from nmt_prep.text.step import WHITE_SPACE, Step, StepContext, apply_native
 from nmt_prep.text.text_file import file_lines
 
-_SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_ONLY_NUMBERS = re.compile(f"(.*?)[{_SPACE}]+#NUMERIC_ONLY#")
+_ONLY_NUMBERS = re.compile(f"(.*?)[{WHITE_SPACE}]+#NUMERIC_ONLY#")
 
 _SECONDS = 10.0  # Time limit of the search for patterns in a line, for each core: some patterns never end on some lines
 _LONGEST = 1 << 26  # Limit of the characters that a line with protected text may have
@@ -83,7 +82,7 @@ class Moses(Step[MosesOptions]):
 
     def _protected_tokens(self, line: str) -> str | None:
         """Returns the tokens of a line with protected text; None for a line without it."""
-        text = re.sub("[\x00-\x1f]", "", re.sub(f"[{_SPACE}]+", " ", f" {line} "))
+        text = re.sub("[\x00-\x1f]", "", re.sub(f"[{WHITE_SPACE}]+", " ", f" {line} "))
         try:
             found = [
                 match[0]

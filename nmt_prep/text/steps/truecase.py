@@ -13,11 +13,10 @@ from _nmt_prep_core import TextStep, simple_step, truecaser
 
 from nmt_prep.config import Section
 from nmt_prep.config.section import Location
-from nmt_prep.text.step import NativeStep, StepContext
+from nmt_prep.text.step import WHITE_SPACE, NativeStep, StepContext
 from nmt_prep.text.text_file import file_lines
 
-_SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_WORD = re.compile(f"[^{_SPACE}]+")
+_WORD = re.compile(f"[^{WHITE_SPACE}]+")
 _COUNTS = re.compile(r"\([0-9.]+(e[+-]?[0-9]+)?(/[0-9.]+(e[+-]?[0-9]+)?)?\)")
 
 

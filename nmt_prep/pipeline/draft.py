@@ -73,6 +73,7 @@ class Draft:
         Args:
             files: files of each directory by its name, relative to it.
         """
+        # First, so that a kill from here on cannot leave results of tasks without their files.
         _to_trash(self._private, self.notes)
         outputs = {final.name: self.output, **self.beside}
         for output in outputs.values():

@@ -193,6 +193,9 @@ def run_rounds(rounds: Rounds[P], tasks: TaskRunner) -> P:
     return cast("P", _drive(rounds, tasks.run))
 
 
+# Members of a job array know nothing of each other. Each computes the tasks of all rounds from stored results, and
+# takes every n-th task of its round. Work that all processes do themselves (`by_all`) is cheap and its first stored
+# result counts, so all members see the same tasks.
 def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, RoundState]:
     """Runs one share of a round; all earlier rounds must be finished.
 
@@ -205,6 +208,7 @@ def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, 
         nonlocal ran, state
         round_, (results, missing) = pending.round, tasks.known(pending)
         if round_.name == share.round:
+            # `look_again`: a network file system may show files of other machines late.
             own = pending.tasks[share.number :: share.of]
             total = pending.total and -(-pending.total * len(own) // len(pending.tasks))
             mine = replace(

@@ -30,6 +30,8 @@ def run_lock(
         wait: true to wait for the end of another run, false to raise an error then, or the maximum seconds to wait.
         waiting: called once with the holder's description before waiting.
     """
+    # Runs lock exclusively, shares of tasks lock shared. The kernel's lock decides; the holder's description is for
+    # messages only, so it may be missing or out of date.
     holder = workspace.private / "lock.holder"
     with writing(workspace.root):
         workspace.private.mkdir(parents=True, exist_ok=True)

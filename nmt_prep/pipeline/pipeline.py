@@ -171,6 +171,7 @@ class Pipeline:
         last = self._end(until)
         self._check(self.stages[:last])
         self._fresh.trust = not verify
+        # What a killed run left. The caller holds the run's lock, so nothing else uses it.
         empty_trash(self.workspace.private)
         remove_partial(self.workspace.private)
         manifests: dict[str, Manifest] = {}
@@ -180,9 +181,10 @@ class Pipeline:
             for stage in self.stages:
                 if strict and stage.outside and any(outcome.warnings for outcome in outcomes):
                     break
+                # Decided only now, not at the start of the run: an earlier stage may have run and given the same bytes.
                 reason = self._fresh.reason(stage, manifests, force)
                 started, before, times = time.monotonic(), processor_seconds(), list[RoundTime]()
-                # When verifying, the notes of a store are not trusted.
+                # A forced stage starts without stored results; --verify does not trust what a store noted.
                 anew = stage.name in force or (verify and stage.keeps and bool(reason))
                 if not reason or anew:
                     throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
@@ -195,6 +197,7 @@ class Pipeline:
                     deleting.submit(empty_trash_behind, self.workspace.private)
                 else:
                     manifests[stage.name] = self._fresh.manifest(stage)
+                # Warnings come from the manifest, so that a fresh stage gives the warnings of the run that made it.
                 outcome = Outcome(
                     stage.name,
                     bool(reason),
@@ -356,6 +359,7 @@ class Pipeline:
         """Installs a stage's output, then writes its manifest."""
         stage = making.stage
         final, path = self.workspace.root / stage.directory, self.workspace.manifest(stage.name)
+        # Old manifest, files, new manifest: a kill leaves a stage without a manifest, never one that lists other files.
         check_places(self.workspace, [stage])  # the user may have created something there since the run began
         self._withdraw(stage)
         if stage.keeps:

@@ -119,6 +119,7 @@ def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
     drops = PartDrops(task.dropped, task.number, len(task.corpora))
     counts = np.zeros(len(drops.reasons), np.int64)
     names = pa.array(drops.reasons, pa.string())
+    # The last pass must write its own files: only these are compressed and have digests.
     if not len(drops) and not task.last:
         with atomic_write(task.kept) as beside:
             link_or_copy(part.path, beside)
@@ -243,6 +244,9 @@ def deduplicate(
     """
     splits = [_split(job, name, ranges.bits, corpora, this) for name, ranges in plan.keys.items()]
     settings, rounds = effective_dedup(section_of(job.config)), dedup_rounds(job.config, this)
+    # A dropped pair must not count in later comparisons: if a line occurs twice with the same translation, it has one
+    # translation. The drops are stored per range of keys, and a range of the next comparison would need all of them. So
+    # a round writes them again per part, as marks; they replace the marks of the previous comparison.
     marked: str | None = None
     for comparison in comparisons_in(settings, this):
         step = STEPS[comparison.compared]
@@ -279,6 +283,7 @@ def deduplicate(
 
 
 def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork], this: DedupPass) -> ComparedSplit:
+    # Parts are numbered over all compared corpora of a split, as in the records, even if the pass takes only some.
     works = [work for work in corpora if work.split == name and work.comparisons]
     names = tuple(work.of.corpus for work in works for _ in work.compiled)
     parts = [

@@ -125,6 +125,8 @@ def write_scores(
         source, target = (TextColumn.from_arrow(batch.column(side)) for side in SIDES)
         if task.learned is None and not any(map(len, scores)):
             check_known(model, task.part, source, target)
+        # Leave-one-out: a pair that the model was learned from counts as evidence for itself, and would score high even
+        # if it is wrong. `learned` is sorted, so a pair is in it if both searches differ; its counts are then excluded.
         keys = keys_of(batch, ["pair"], "normalized")["pair"][:, 0]
         copies = np.searchsorted(learned, keys, "right") > np.searchsorted(learned, keys)
         scores.append(score(source, target, copies.astype(np.int64)))
@@ -270,6 +272,7 @@ class LearnedRule(CorpusRule):
 
 def learned_texts(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) -> Rounds[list[Text]]:
     """Yields the rounds that draw samples and learn from them; returns the texts."""
+    # Corpora are learned from together if nothing that the model depends on differs. Thresholds may differ.
     groups: dict[tuple[object, ...], list[CorpusWork]] = {}
     for work in corpora:
         options = rule.options(work.corpus)
@@ -280,6 +283,7 @@ def learned_texts(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) ->
     for number, works in enumerate(groups.values()):
         name, options = f"{works[0].split}-{number}", rule.options(works[0].corpus)
         texts.append(Text(name, works, options))
+        # A given model needs pairs only to make bad ones from, which give the threshold.
         most[name] = options.pairs if options.learns else REPAIRED_PAIRS * len(works)
         if options.learns:
             check_memory(job, min(most[name], pairs_in(works)), f"clean.rules.{rule.name}", len(groups))

@@ -110,6 +110,10 @@ class NearTask:
         return self.split.file(kind, self.number)
 
 
+# Round 1. A pair gives one record per band: the band's hash, the pair's ranks, its place. Similar pairs share a hash in
+# some band with high probability (MinHash with banding: Broder 1997; Leskovec et al., Mining of Massive Datasets,
+# chapter 3). The leading bits of the hash choose the range, so all records with the same hash end up in one range,
+# whatever their parts.
 def write_bands(task: NearTask, tick: Tick) -> int:
     """Writes the records of a part; returns their number. It ticks for each pair."""
     split, held, size, rows = task.split, list[Records](), 0, 0
@@ -136,6 +140,10 @@ def write_bands(task: NearTask, tick: Tick) -> int:
     return rows
 
 
+# Round 2. Records with the same hash are a bucket. Each is compared with the best of the bucket only, so that a bucket
+# costs linear time, and an edge always leads from the worse pair to the better one. That makes the result independent
+# of the order of parts, and free of cycles. Text is not here, only places: each edge goes to the part of its worse
+# pair, where it is verified, and the better pair's part is asked to send the text there.
 def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
     """Writes the candidates in a range of hashes, and requests for text. It ticks for each record."""
     split, counts = task.split, BucketCounts()
@@ -150,6 +158,8 @@ def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
     return counts
 
 
+# Round 3. The requests are sorted by place, and so are the pairs of a part: the requests of a batch are one slice. The
+# slice is cut again, because many parts may request the same long text, which is then written once for each of them.
 def answer_requests(task: NearTask, tick: Tick) -> int:
     """Writes the text of requested pairs of a part; returns the number of requests. It ticks for each pair."""
     assert task.part is not None
@@ -168,6 +178,9 @@ def answer_requests(task: NearTask, tick: Tick) -> int:
 Matches: TypeAlias = tuple[int, ...]  # The number of pairs that a part loses, by the corpus of their best neighbour
 
 
+# Round 4. Edges and texts of a part may exceed the memory of a task. So a piece of the edges meets a piece of the texts
+# at a time, and the part is read again for each combination. An edge has its text in exactly one piece, and `best_of`
+# keeps the best edge of each pair, a minimum: how edges and texts are cut changes the time, never the result.
 def verify_part(task: NearTask, tick: Tick) -> Matches:
     """Verifies the candidates of a part, and writes the pairs to drop. It ticks for each pair."""
     assert task.part is not None
@@ -204,6 +217,8 @@ def _joined(pieces: Iterator[Records] | list[Records], width: int) -> Records:
     return np.concatenate([np.zeros((0, width), np.uint64), *pieces])
 
 
+# Round 5. The dropped pairs of a kept pair may be in any part. Kept pairs are divided by their places, so each cluster
+# is counted as a whole in one share.
 def count_clusters(task: NearTask, tick: Tick) -> ClusterSizes:
     """Counts a share of the clusters by size. It ticks for each part."""
     split, survivors = task.split, [np.zeros(0, np.uint64)]

@@ -81,6 +81,7 @@ def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
                 yield np.where(np.isnan(values), -np.inf, values)
             tick(1)
 
+    # NaN means that there are no pairs; minus infinity, that even pairs without score are among the best.
     score = top_threshold(scores, task.options.keep)
     return Threshold(None if np.isnan(score) else score)
 
@@ -117,6 +118,7 @@ class Top(CorpusRule):
         for work, threshold in zip(corpora, thresholds, strict=True):
             score = options[work.name].score
             lowest = None if score in work.unscored else threshold.score
+            # The report shows a threshold only if it drops pairs, and JSON has no infinity.
             low = None if lowest is None or math.isinf(lowest) else lowest
             work.bounds[TOP] = {score: RuleBounds(low)}
             tasks[work.name] = [

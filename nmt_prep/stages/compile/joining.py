@@ -123,6 +123,8 @@ def _keys(lines: pa.Array) -> npt.NDArray[np.uint64]:
 _TRANSLATIONS = 3  # of a line that are joined, per corpus
 
 
+# The first three of a set are among the first three of its subsets. So batches, parts and ranges are each reduced in
+# turn, which bounds the memory, and the result is the same as of reducing the whole corpus at once.
 def _first_translations(lines: pa.Table) -> pa.Table:
     """Returns the first different translations of each line of the pivot, in the order of keys, then of rows."""
     keys = lines.select((*_PIVOT, *_OTHER, *_PLACE)).append_column("row", pa.array(np.arange(len(lines))))
@@ -154,6 +156,7 @@ def join_range(task: JoinTask, tick: Tick) -> Rows:
         table.select(_PIVOT).append_column(name, pa.array(np.arange(len(table))))
         for name, table in (("first", first), ("second", second))
     )
+    # Arrow joins in any order, so the joined rows are sorted afterwards. A line gives at most three times three pairs.
     rows = next(numbered).join(next(numbered), [*_PIVOT], join_type="inner", use_threads=False)
     one, two = first.take(rows["first"]), second.take(rows["second"])
     places = {name: one[name] for name in _PLACE} | {f"second_{name}": two[name] for name in _PLACE}

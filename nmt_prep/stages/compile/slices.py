@@ -156,6 +156,8 @@ def slice_corpora(
 
     A small corpus is one slice, and so is a large one that cannot be cut.
     """
+    # A slice must know the row of its first pair: error messages, columns and cleaning name pairs by it. The line index
+    # of a large file gives both the cuts and the rows. Files read in place have an index already, from their digests.
     counting = {
         (place, number, part): list(_lines_tasks(corpus, number, part, path))
         for place, corpus in enumerate(corpora)
@@ -181,6 +183,7 @@ def slice_corpora(
         list(_slices(corpus, [index.get(number, {}) for number in range(len(corpus.files))]))
         for corpus, index in zip(corpora, indices, strict=True)
     ]
+    # Smaller files, and formats that cannot be cut, are counted by reading them; nothing follows the last slice.
     tasks = [
         RowsTask(_rows_key(corpus, number), corpus, slice_.files, languages)
         for corpus, slices in zip(corpora, sliced, strict=True)
@@ -241,6 +244,7 @@ def _placed(
     """Returns the slices of a corpus with their first rows, and the lines of these rows in the files of columns."""
     if len(slices) < 2:
         return [*slices]
+    # The last slice has unknown rows unless it was cut by lines, so a longer column can only be reported by its task.
     for key, lines in columns.items():
         exact = bool(slices[-1].bounds)
         if lines.lines < rows[-1] or (exact and lines.lines > rows[-1]):

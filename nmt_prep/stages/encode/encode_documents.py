@@ -51,6 +51,9 @@ def find_documents(task: FindTask, tick: Tick) -> bool:
     Returns:
         True if the first document continues the last document of the previous part.
     """
+    # `lengths` divides the part into documents, to shuffle them whole. `continues` marks the pairs that may be joined
+    # with the pair before: in the same document, and next to it in the corpus. Where cleaning dropped a pair, the two
+    # are neighbors now, but a text that joins them would have a hole.
     lengths, continues = np.ones(task.part.pairs, np.int64), np.zeros(task.part.pairs, np.uint8)
     joined = False
     if task.named:
@@ -65,6 +68,7 @@ def find_documents(task: FindTask, tick: Tick) -> bool:
             same = names[0].is_valid and last is not None and names[0].as_py() == last[0]
             starts[first] = not same
             joined = joined or (same and first == 0)
+            # Dropped duplicates that the pair keeps as context are no hole, so they do not count.
             gaps = np.diff(rows, prepend=-2 if last is None else last[1])
             if BEFORE["source"] in batch.schema.names:
                 gaps -= batch.column(BEFORE["source"]).value_lengths().to_numpy()
@@ -72,6 +76,8 @@ def find_documents(task: FindTask, tick: Tick) -> bool:
             continues[here] = follows & ~starts[here]
             last, first = (names[-1].as_py(), int(rows[-1])), first + len(batch)
             tick(len(batch))
+        # Lengths are of this part only; `OrderTask.lengths` adds the first one to the last of the part before if
+        # `joined`.
         starts[:1] = True
         lengths = np.diff(np.flatnonzero(starts), append=len(starts))
     for column, values in (("lengths", lengths), (DOCUMENT, continues)):

@@ -146,6 +146,8 @@ def in_buckets(plan: ShardPlan, text_bytes: int, memory: int) -> ShardPlan:
 def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     """Encodes one part into one spill file; returns the counts. Ticks are pairs. Writes the sample of the part too."""
     tokenizers = {side: task.vocabularies[side].load() for side in SIDES}
+    # The plan maps a pair's index in its split to a shard and a position there. So parts can be encoded in any order,
+    # on any machine: the index decides, not the time.
     row = task.first_row
     sizes = {side: len(tokenizers[side]) for side in SIDES}
     collector = SampleCollector(task.sample, task.first_pair, sizes, task.frames)
@@ -291,6 +293,7 @@ def profile_of(
                     spoken[side].setdefault(language, []).append(sample)
             corpora[split][corpus] = corpus_profile(sample, stats, words)
             for side in SIDES:
+                # Each row has the pieces around it once. They say nothing about how the vocabulary suits the text.
                 for number in (*frames[side].before, *frames[side].after):
                     sample.ids[side][number] -= stats.pairs
                 ids[side] += sample.ids[side]

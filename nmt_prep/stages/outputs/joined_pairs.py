@@ -50,6 +50,8 @@ class Windows:
         joining = Joining.of(info, self.split, self.seed)
         assert joining is not None
         index = SplitIndex.load(self.records, info, self.split)
+        # Loaders join segments run by run. The range may begin and end inside of a run: `here` is the part of a run
+        # that is in the range, counted from the start of the run.
         starts = index.starts_of(np.arange(len(index.runs.pairs)))
         lows, highs = np.maximum(starts, self.start), np.minimum(starts + index.runs.pairs, self.stop)
         runs = np.flatnonzero(lows < highs)
@@ -150,6 +152,8 @@ class JoinedText(TextPairs):
         lines, places = pairs.sources if side == "source" else pairs.targets, spans(first, end - first)
         offsets = np.concatenate([[0], np.cumsum(end - first)])
         if any(tags := self.tags.get(side, ())):
+            # Lines twice: with tags, then without. The first segment of an example points to the first half, all
+            # others to the second.
             untagged = lines
             for number in np.flatnonzero([*map(len, tags)]).tolist():
                 cut = pc.utf8_slice_codeunits(untagged, len(tags[number]) + 1)

@@ -188,6 +188,9 @@ class Linking:
             return text["source"], joined_columns(text["target"], [pharaoh(links)]), 0
         sides = [self._side(side, text[side], tags.get(side)) for side in SIDES]
         (source, source_words, source_pieces), (target, target_words, target_pieces) = sides
+        # A word link (i, j) becomes the links between all pieces of word i and all pieces of word j, found by the spans
+        # of words and pieces in the same line. `too_long` counts pairs with words that get no links, to report the new
+        # ones.
         found = piece_links(links, (source_words, target_words), (source_pieces, target_pieces))
         if self.form == "linked_pieces":
             before = [len(self.frames[side].before) for side in SIDES]
@@ -217,8 +220,10 @@ def places_of_lines(
     """
     words = words_of(TextColumn.from_arrow(text))
     lines = pc.binary_join_element_wise(starts, text, pa.scalar("", text.type))
+    # The tokenizer must see the line as a reader of the output does: with the tag, and in TSV without tabs.
     read = pc.replace_substring(lines, "\t", " ") if form == "linked_tsv" else lines
     places, _ = pieces_of(TextColumn.from_arrow(read), tokenizer.encode_batch(read, threads=1), tokenizer)
+    # Links refer to words of the corpus, so words are found without the tag, and their spans moved behind it.
     moves = np.repeat(before, np.diff(words.offsets))
     return lines, Words(words.begins + moves, words.ends + moves, words.offsets), places
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,6 @@ from nmt_prep.base.errors import CleaningError
 from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.known_lines import KnownLines, V
 from nmt_prep.config import Languages, Section
-from nmt_prep.config.problems import problems_of
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)
@@ -33,38 +32,6 @@ Values: TypeAlias = "npt.NDArray[np.float64]"
 
 
 _MOSTLY_NEW = 0.9  # Share of new lines from which on rules judge all lines of a batch, not each new line once
-
-
-def checked_options(key: str, kind: type[O], spec: object) -> O:
-    """Returns the checked options of a rule.
-
-    Args:
-        key: the key of the rule in the config.
-        kind: the type of the options.
-        spec: the options as in YAML; true or nothing for the defaults.
-
-    Raises:
-        ValueError: an option is unknown, missing or wrong; each line of the message begins with the key.
-    """
-    if problems := [*_too_large(key, spec)]:
-        raise ValueError("\n".join(problems))
-    try:
-        return kind.model_validate({} if spec is None or spec is True else spec)
-    except ValidationError as error:
-        lines = sorted(problems_of(error, kind, {}))
-        raise ValueError("\n".join(f"{key}.{line}".replace(f"{key}.config:", f"{key}:") for line in lines)) from None
-
-
-def _too_large(key: str, spec: object) -> Iterator[str]:
-    """Yields a problem for each integer that has more than 64 bits, which neither arrays nor native code hold."""
-    if isinstance(spec, Mapping):
-        for name, value in spec.items():
-            yield from _too_large(f"{key}.{name}", value)
-    elif isinstance(spec, list | tuple):
-        for number, value in enumerate(spec):
-            yield from _too_large(f"{key}.{number}", value)
-    elif isinstance(spec, int) and not -(2**63) <= spec < 2**63:
-        yield f"{key}: found an integer of more than 64 bits"
 
 
 class PerSide(Section, Generic[T]):

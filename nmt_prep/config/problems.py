@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
 from pydantic.fields import FieldInfo
@@ -15,6 +15,8 @@ from pydantic_core import ErrorDetails
 from nmt_prep.base.errors import ConfigError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config.section import descriptions
+
+Options = TypeVar("Options", bound=BaseModel)
 
 KeyPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
@@ -241,3 +243,35 @@ def describe(value: object) -> str:
     if isinstance(value, Mapping):
         return f"a mapping with the keys {', '.join(map(str, value))}" if value else "an empty mapping"
     return f"the number {value}" if isinstance(value, int | float) else repr(value)
+
+
+def checked_options(key: str, kind: type[Options], spec: object) -> Options:
+    """Returns the checked options of a rule or step.
+
+    Args:
+        key: the key in the config.
+        kind: the type of the options.
+        spec: the options as in YAML; true or nothing for the defaults.
+
+    Raises:
+        ValueError: an option is unknown, missing or wrong; each line of the message begins with the key.
+    """
+    if problems := [*_too_large(key, spec)]:
+        raise ValueError("\n".join(problems))
+    try:
+        return kind.model_validate({} if spec is None or spec is True else spec)
+    except ValidationError as error:
+        lines = sorted(problems_of(error, kind, {}))
+        raise ValueError("\n".join(f"{key}.{line}".replace(f"{key}.config:", f"{key}:") for line in lines)) from None
+
+
+def _too_large(key: str, spec: object) -> Iterator[str]:
+    """Yields a problem for each integer that has more than 64 bits, which neither arrays nor native code hold."""
+    if isinstance(spec, Mapping):
+        for name, value in spec.items():
+            yield from _too_large(f"{key}.{name}", value)
+    elif isinstance(spec, list | tuple):
+        for number, value in enumerate(spec):
+            yield from _too_large(f"{key}.{number}", value)
+    elif isinstance(spec, int) and not -(2**63) <= spec < 2**63:
+        yield f"{key}: found an integer of more than 64 bits"

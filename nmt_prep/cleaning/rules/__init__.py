@@ -9,9 +9,9 @@ from typing import Any
 
 from nmt_prep.base.errors import CleaningError
 from nmt_prep.cleaning.presets import is_off
-from nmt_prep.cleaning.rule import Context, Rule, checked_options
+from nmt_prep.cleaning.rule import Context, Rule
 from nmt_prep.config import Section
-from nmt_prep.config.problems import did_you_mean
+from nmt_prep.config.problems import checked_options, did_you_mean
 
 
 class _Rules(Mapping[str, type[Rule[Any]]]):

@@ -33,8 +33,9 @@ from nmt_prep.cleaning.presets import (
     is_off,
     overrides_of,
 )
-from nmt_prep.cleaning.rule import Bounds, Pairs, Values, checked_options
+from nmt_prep.cleaning.rule import Bounds, Pairs, Values
 from nmt_prep.config import CleanSettings, Config
+from nmt_prep.config.problems import checked_options
 from nmt_prep.runs.trial.controls import Control, Limit, Part, control_of, spec_key
 from nmt_prep.runs.trial.run_results import Translations, known_from, learn
 from nmt_prep.runs.trial.trial_sample import Drawn, Run, draw, run_of

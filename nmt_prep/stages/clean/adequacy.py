@@ -31,8 +31,9 @@ from nmt_prep.cleaning.align.word_vocabulary import Integers
 from nmt_prep.cleaning.corpus_rules.adequacy import ADEQUACY, AdequacyOptions, incomplete_threshold
 from nmt_prep.cleaning.pair_sample import ORDER
 from nmt_prep.cleaning.repaired import EDGES, BadScores, bins_of, total_bins
-from nmt_prep.cleaning.rule import Values, checked_options
+from nmt_prep.cleaning.rule import Values
 from nmt_prep.config import Config
+from nmt_prep.config.problems import checked_options
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job

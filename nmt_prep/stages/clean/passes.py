@@ -24,8 +24,9 @@ from nmt_prep.cleaning.dedup.spill import SpillFiles
 from nmt_prep.cleaning.evaluation_segments import is_decontaminated
 from nmt_prep.cleaning.leaks import Against
 from nmt_prep.cleaning.presets import effective_dedup
-from nmt_prep.cleaning.rule import Values, checked_options
+from nmt_prep.cleaning.rule import Values
 from nmt_prep.config import Config
+from nmt_prep.config.problems import checked_options
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import score_column, scores_of
 from nmt_prep.pipeline.engines import Tick

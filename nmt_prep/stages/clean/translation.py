@@ -18,8 +18,8 @@ from nmt_prep.cleaning.corpus_rules.translation import (
     auto_threshold,
 )
 from nmt_prep.cleaning.repaired import EDGES, BadScores, DrawnPairs, learn_translation, repaired_scores, total_bins
-from nmt_prep.cleaning.rule import checked_options
 from nmt_prep.config import Config
+from nmt_prep.config.problems import checked_options
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job

@@ -12,9 +12,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, cast
 
-from pydantic import ValidationError
-
-from nmt_prep.config.problems import did_you_mean, problems_of
+from nmt_prep.config.problems import checked_options, did_you_mean
 from nmt_prep.text.step import Step, StepContext
 
 GROUP = "nmt_prep.steps"
@@ -32,16 +30,11 @@ def make_step(spec: object, context: StepContext) -> Step[Any]:
     else:
         raise ValueError(f"{spec!r} is not a step; write a name, or one name and its options")
     kind = _kind(str(name))
-    if given is None or given is True:
-        given = {}
-    elif not isinstance(given, Mapping):
+    if not (given is None or given is True or isinstance(given, Mapping)):
         if kind.short is None:
             raise ValueError(f"{name}: found {given!r}; the step takes no single value")
         given = {kind.short: given}
-    try:
-        options = kind.options.model_validate(given)
-    except ValidationError as error:
-        raise ValueError("\n".join(f"{name}.{line}" for line in sorted(problems_of(error, kind.options, {})))) from None
+    options = checked_options(str(name), kind.options, given)
     try:
         return kind(options, context)
     except ValueError as error:

@@ -137,6 +137,8 @@ def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Toke
     dialect: Dialect[Any] | None = None
     try:
         dialect = dialect_in(path)
+        if dialect is DIALECTS[-1] and options.kind is not None:
+            dialect = dialect_named(options.kind)  # whose error says what is wrong
         tokenizer = dialect.load(path, id_layout=options.id_layout, merges=files.get(f"{key}/{MERGES}"))
         numbering = files.get(options.ids_key(options.keys[key][0]))
         if numbering is None:

@@ -125,7 +125,8 @@ def copy_vocabularies(directory: Path, run: RunFacts) -> None:
     for side in SIDES[:1] if run.shared else SIDES:
         path = run.vocabularies[side].path
         whole = "tokenizer.json" if run.shared else f"{side}.tokenizer.json"
-        copy_file(path, directory / (whole if path.suffix == ".json" else path.name))
+        is_whole = path.suffix == ".json" and run.vocabularies[side].facts.kind != "subword_nmt"
+        copy_file(path, directory / (whole if is_whole else path.name))
 
 
 def without_spm(vocab: Vocab) -> str:

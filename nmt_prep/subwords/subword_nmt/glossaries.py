@@ -50,7 +50,7 @@ class Glossaries:
         for expression in self._each:
             segments = list(chain.from_iterable(_split(segment, *expression) for segment in segments))
         parts = [(segment, self._any.match(segment) is not None) for segment in segments]
-        return None if parts == [(word, False)] else parts
+        return None if parts in ([], [(word, False)]) else parts
 
 
 def _split(segment: str, whole: re.Pattern[str], part: re.Pattern[str], kept: re.Pattern[str]) -> list[str]:
@@ -58,4 +58,4 @@ def _split(segment: str, whole: re.Pattern[str], part: re.Pattern[str], kept: re
     if whole.match(segment) or not part.search(segment):
         return [segment]
     *segments, ending = kept.split(segment)
-    return [*filter(None, segments), *([ending.strip("\r\n ")] if ending else [])]
+    return [*filter(None, [*segments, ending.strip("\r\n ")])]

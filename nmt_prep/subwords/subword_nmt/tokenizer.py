@@ -28,7 +28,7 @@ from nmt_prep.subwords.subword_nmt.codes import WORD_END, Codes, parse_codes, re
 from nmt_prep.subwords.subword_nmt.glossaries import Glossaries
 from nmt_prep.subwords.subword_nmt.training import SPECIALS, WordCounts, learn_codes, pieces_by_count
 from nmt_prep.subwords.tokenizer import PieceSpans, ProgressCallback, Tokenizer, read_vocabulary, spans_by_size
-from nmt_prep.subwords.tokenizer_json import list_at, parse_json
+from nmt_prep.subwords.tokenizer_json import SURROGATE, list_at, parse_json
 
 MARK = b'{"subword_nmt": 1'  # Start of a file with all parts of a tokenizer
 
@@ -70,10 +70,15 @@ class SubwordNMTTokenizer(Tokenizer):
         self._made_pieces = pieces
         self._known = None if known is None else tuple(known)
         self._cutter = Glossaries(glossaries) if glossaries else None
+        merges = () if codes is None else map("".join, codes.merges)
+        if any(SURROGATE.search(text) for text in (separator, *merges, *reserved, *(known or ()))):
+            raise VocabularyError("the vocabulary has a lone surrogate, which is not text; remove it")
         if not callable(pieces):
             self._check(tuple(pieces))
 
     def _check(self, pieces: tuple[str, ...]) -> None:
+        if any(map(SURROGATE.search, pieces)):
+            raise VocabularyError("a piece has a lone surrogate, which is not text; remove it")
         if len(set(pieces)) < len(pieces):
             twice = Counter(pieces).most_common(1)[0][0]
             raise VocabularyError(f"the piece {twice!r} occurs twice; list each piece once")

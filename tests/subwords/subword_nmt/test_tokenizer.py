@@ -116,6 +116,11 @@ def test_glossaries() -> None:
     assert pieces(tokenizer, " low12 12 lowest low") == [" low@@ 12 12 l@@ owe@@ w@@ s@@ t low"]
 
 
+def test_glossaries_that_match_nothing_or_everything() -> None:
+    tokenizer = SubwordNMTTokenizer(Codes((("l", "o"),)), ["<unk>"], glossaries=["x*"])
+    assert pieces(tokenizer, "lo \r lo", "\r1 a\r b", " xx ") == ["l@@ o \r l@@ o", "\r1 a@@ \r b", " xx "]
+
+
 @pytest.mark.parametrize(
     ("text", "merges", "end_apart"),
     [
@@ -198,6 +203,12 @@ def test_errors_of_text_and_options() -> None:
     for bad in options:
         with pytest.raises(TrainingError):
             SubwordNMTTokenizer.train(["ab ab"], **bad)
+    for broken in ({"separator": "\ud800"}, {"known": ["\ud800"]}, {"reserved": ["\ud800"]}):
+        with pytest.raises(VocabularyError, match="surrogate"):
+            SubwordNMTTokenizer(None, ["<unk>"], **broken)  # type: ignore[arg-type]
+    for wrong in (["<unk>", "\ud800"], ["<unk>", "a", "a"], ["a"]):
+        with pytest.raises(VocabularyError, match=r"surrogate|'a' occurs twice|unknown text"):
+            SubwordNMTTokenizer(None, wrong)
     with pytest.raises(NmtPrepError, match="not regular expressions"):
         SubwordNMTTokenizer(None, ["<unk>"], glossaries=["("])
 

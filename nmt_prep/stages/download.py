@@ -12,9 +12,10 @@ from pathlib import Path
 from nmt_prep.base.artefacts import parse_json_as
 from nmt_prep.base.digests import FileSteps
 from nmt_prep.base.errors import ConfigError, CorpusError, DownloadError
+from nmt_prep.base.progress import Progress
 from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.evaluation_segments import evaluation_corpora
-from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.config import Config, DownloadSettings, ExistingVocab, ExtractSettings
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import is_hub_id
 from nmt_prep.corpora.archives.extraction import damage_of, is_plain
@@ -228,10 +229,12 @@ def _fetch_remote(files: list[Needed], fetched: dict[str, Stored], job: Job) -> 
     The lists of repositories come first, and then the first file of each corpus from a repository, so that mistakes in
     the config are found early.
     """
+    config, store = job.config, Store(job.directory, job.digests)
 
     def fetch(wanted: Iterable[Needed]) -> None:
         new = [file for file in _distinct(wanted) if file.mirrors[0] not in fetched]
-        fetched.update(_fetch_all(new, job))
+        results = fetch_files(new, store, config.download, config.extract, config.base_dir, job.progress, job.lock)
+        fetched.update({file.mirrors[0]: stored for file, stored in results.items()})
 
     def place(file: Needed) -> Path:
         return job.directory / fetched[file.mirrors[0]].file
@@ -266,21 +269,21 @@ def file_of_repository(file: HubFile, number: int, key: str, listing: Listing) -
 _INCOMING = ".incoming"  # The directory of partial files
 
 
-def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
-    """Fetches files; returns them by their first mirror.
-
-    With any engine, threads of this process fetch them, because they share one speed limit and one lock file.
-    """
-    options = job.config.download
-    damage = partial(damage_of, limits=job.config.extract)
-    downloads = Downloads(
-        store=Store(job.directory, job.digests),
-        fetcher=Fetcher(job.directory / _INCOMING, job.config.base_dir, options, job.progress, damage=damage),
-        cache=DownloadCache() if options.cache else None,
-        lock=job.lock,
-    )
-    results = download_all(downloads, files, options.parallel)
-    return {file.mirrors[0]: results[file] for file in files}
+def fetch_files(
+    files: Sequence[Needed],
+    store: Store,
+    options: DownloadSettings,
+    limits: ExtractSettings,
+    base_dir: Path,
+    progress: Progress,
+    lock: LockFile,
+) -> dict[Needed, Stored]:
+    """Fetches files to a store."""
+    # With any engine, threads of this process fetch them, because they share one speed limit and one lock file.
+    damage = partial(damage_of, limits=limits)
+    fetcher = Fetcher(store.directory / _INCOMING, base_dir, options, progress, damage=damage)
+    downloads = Downloads(store, fetcher, DownloadCache() if options.cache else None, lock)
+    return download_all(downloads, files, options.parallel)
 
 
 def _distinct(files: Iterable[Needed]) -> list[Needed]:

@@ -44,13 +44,12 @@ from nmt_prep.cli.text_stream import InputLines, carriage_return_hint, input_lin
 from nmt_prep.config import Corpus, DownloadSettings, ExtractSettings, Languages
 from nmt_prep.corpora import PairBatch, open_corpus
 from nmt_prep.corpora.archives.entry import Archive
-from nmt_prep.corpora.archives.extraction import damage_of, extract_members
+from nmt_prep.corpora.archives.extraction import extract_members
 from nmt_prep.corpora.scores import column_of
-from nmt_prep.corpora.sources.downloads import DownloadCache, Downloads, Store, download_all
-from nmt_prep.corpora.sources.fetch import Fetcher
+from nmt_prep.corpora.sources.downloads import Store
 from nmt_prep.corpora.sources.lockfile import LockFile, lock_path
 from nmt_prep.runs.checks.corpus_checks import StreamCleaning
-from nmt_prep.stages.download import SACREBLEU
+from nmt_prep.stages.download import SACREBLEU, fetch_files
 from nmt_prep.stages.extract import wanted_by
 from nmt_prep.text.blocks import spans
 
@@ -256,17 +255,12 @@ def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress:
     """Fetches and extracts the files of corpora; yields the files of a corpus by part."""
     if not corpora:
         return
-    options, limits = DownloadSettings(), ExtractSettings()
-    lock = LockFile(lock_path(config))
+    limits, lock = ExtractSettings(), LockFile(lock_path(config))
     store = Store(directory / "downloads", DigestCache(directory))
     store.directory.mkdir()
-    fetcher = Fetcher(
-        directory / "incoming", config.parent, options, progress, damage=partial(damage_of, limits=limits)
-    )
-    downloads = Downloads(store, fetcher, DownloadCache(), lock)
     wanted = [list(wanted_by(SACREBLEU, corpus)) for corpus in corpora]
     needed = {file.container.mirrors: file.container for files in wanted for file in files}
-    stored = download_all(downloads, list(needed.values()), options.parallel)
+    stored = fetch_files([*needed.values()], store, DownloadSettings(), limits, config.parent, progress, lock)
     lock.finish()
     for number, files in enumerate(wanted):
         extracted = {file.key.rpartition("/")[2]: directory / f"{number}-{index}" for index, file in enumerate(files)}

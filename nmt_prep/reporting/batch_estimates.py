@@ -15,7 +15,7 @@ import numpy as np
 from nmt_prep.base.runtime import available_cores
 from nmt_prep.base.sides import SIDES
 from nmt_prep.training.batches import BatchPlan, Options, cut_window, vectors
-from nmt_prep.training.batches.cutting import PlannedWindow, WindowPairs
+from nmt_prep.training.batches.cutting import DivisionPlan, PlannedWindow, WindowPairs
 from nmt_prep.training.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.training.batches.joined_segments import Joining, Segments
 from nmt_prep.training.batches.options import BatchRule
@@ -64,7 +64,7 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
     # Consecutive pairs of packed records have similar lengths, so the sample is the first epoch of the default seed.
     order = EpochOrder(index, 0, window_pairs=SAMPLE_PAIRS)
     joining = Joining.of(info, split, 0)
-    windows = list(_windows(BatchPlan(info, order, BatchRule(1), joining=joining)))
+    windows = list(_windows(BatchPlan(order, BatchRule(1), info=info, joining=joining)))
     lengths = None if joining is None else partial(joining.lengths, index)
     estimates = [_packed(index, info, split)] if info.layout == "packed" else []
 
@@ -73,7 +73,7 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
         rule = BatchRule.of(info, split, options, lengths)
         # Without buckets and rows, the lengths alone decide the batches of sorted pairs, so a shuffle changes no count.
         shuffled = rule.buckets is not None or rule.row_length is not None
-        plan = BatchPlan(info, order if shuffled else replace(order, seed=None), rule)
+        plan = DivisionPlan(order if shuffled else replace(order, seed=None), rule)
         return _estimate(setting, plan, windows, info, split)
 
     with ThreadPoolExecutor(available_cores()) as pool:
@@ -127,7 +127,7 @@ def _windows(plan: BatchPlan) -> Iterator[_Sampled]:
 
 def _estimate(
     setting: Setting,
-    plan: BatchPlan,
+    plan: DivisionPlan,
     windows: list[_Sampled],
     info: DatasetInfo,
     split: str,

@@ -1,7 +1,7 @@
-"""The plan of the epoch of a process, which decides the pairs of each batch for any loader.
+"""The plan of a process's epoch, which decides the pairs of each batch for any loader.
 
-A plan is a pure function of the dataset and the options. It lists the windows of the epoch, and counts the batches of
-each window from the shards' indexes. A loader reads the windows of :meth:`BatchPlan.planned_windows`, divides them with
+A plan is a pure function of the dataset and the options. It lists the epoch's windows, and counts each window's batches
+from the shards' indexes. A loader reads the windows of :meth:`BatchPlan.planned_windows`, divides them with
 `cut_window`, copies the ids of the pairs, and stops after ``plan.batches_left``.
 """
 
@@ -21,10 +21,9 @@ from nmt_prep.base.errors import ArgumentError, RecordsError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.training.batches import vectors
-from nmt_prep.training.batches.cutting import WHOLE, PlannedWindow, Split, sizes_of_batches, split_into
+from nmt_prep.training.batches.cutting import WHOLE, DivisionPlan, PlannedWindow, Split, sizes_of_batches, split_into
 from nmt_prep.training.batches.epoch import (
     WINDOW_PAIRS,
-    CorpusMix,
     EpochOrder,
     SplitIndex,
     Window,
@@ -44,27 +43,20 @@ from nmt_prep.training.records.shard_reader import PairColumns, read_span
 from nmt_prep.training.records.text_records import TextEncoder
 
 
-@dataclass(frozen=True)
-class BatchPlan:
-    """The windows of the epoch of a process, and their batches."""
+@dataclass(frozen=True, kw_only=True)
+class BatchPlan(DivisionPlan):
+    """The windows of a process's epoch, and their batches."""
 
     info: DatasetInfo  # content of `dataset.json`
-    order: EpochOrder  # the order of the epoch, and the process's part of it
-    rule: BatchRule  # limits of a batch
-    mix: CorpusMix | None = None  # number of copies of each pair in the epoch; None if each occurs once
-    pad_to_limits: bool = False  # True if batches are padded to the limits of their buckets
     skip_batches: int = 0  # number of batches to skip at the start
-    equal_batches: EqualBatches = False  # whether and how all processes get the same number of batches, see `Options`
-    # number of batches of each process, if `equal_batches` is not False; None for the number that fits all processes in
-    # this epoch
+    equal_batches: EqualBatches = False  # see `Options`
+    # batches per process, if `equal_batches` is not False; None for the number that fits all processes in this epoch
     batches_wanted: int | None = None
     encoder: TextEncoder | None = None  # makes the ids of records of layout `text`; None for other layouts
     training: TrainingSettings = field(default_factory=TrainingSettings)  # stages, modifiers and subwords
-    # int64, shape `[corpora]`: number of the pair of languages of each corpus, if a batch has only one; else None
-    groups: Int64s | None = None
     joining: Joining | None = None  # how the segments of documents are joined; None for single segments
-    # int64, shape `[corpora]`: number of the pair of languages of each corpus among `language_pairs` of the split in
-    # `dataset.json`; None in a run with one pair
+    # int64, shape `[corpora]`: each corpus's index among the split's `language_pairs` in `dataset.json`; None in a run
+    # with one language pair
     language_pairs: Int64s | None = None
 
     def at_epoch(self, epoch: int) -> BatchPlan:
@@ -74,7 +66,7 @@ class BatchPlan:
 
     @property
     def fresh(self) -> bool:
-        """True if the ids of a pair differ from epoch to epoch, so that their number is known only after encoding."""
+        """True if a pair's ids differ from epoch to epoch, so that their number is known only after encoding."""
         return self.staged or (self.encoder is not None and bool(self.encoder.subwords))
 
     @property
@@ -95,7 +87,7 @@ class BatchPlan:
         return tuple(self.order.windows())
 
     def read(self, runs: Int64s, epoch: int) -> PairColumns:
-        """Returns the pairs of some runs, in order, as they are in an epoch."""
+        """Reads the pairs of some runs, in order, as they are in an epoch."""
         if isinstance(self.order, StagedOrder):
             return self.order.read(runs, epoch)
         index, table = self.order.index, self.order.index.runs
@@ -109,9 +101,9 @@ class BatchPlan:
         return PairColumns.joined(parts)
 
     def batches(self) -> Iterator[int]:
-        """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs.
+        """Counts the batches of each window from the indexes, in about a second for 100 million pairs.
 
-        If subwords are sampled, lengths differ from those in the indexes, so the windows are encoded to get them.
+        If subwords are sampled, lengths differ from the lengths in the indexes, so the windows are encoded first.
         """
         counts = map(self._batches, self.windows)
         return (count + self._splits.get(number, (0, WHOLE))[0] for number, count in enumerate(counts))
@@ -128,7 +120,8 @@ class BatchPlan:
 
     @cached_property
     def batches_of_all(self) -> int | None:
-        """Number of batches of each process in an epoch; None if the processes may have different numbers."""
+        """Number of batches per process in an epoch; None if the processes may have different numbers."""
+        # Each process counts for all others, so that they agree without communication: orders differ in rank alone.
         if not self.equal_batches:
             return None
         if self.fresh and self.order.world_size == 1 and self.batches_wanted is None:
@@ -151,7 +144,9 @@ class BatchPlan:
 
     @cached_property
     def _splits(self) -> dict[int, tuple[int, Split]]:
-        """Index of a last window -> how many batches are added to reach the wanted number, and the split for it."""
+        """Window index -> how many batches are added to reach the wanted number, and the split that adds them."""
+        # The last windows are split first and as far as needed, so most of the epoch keeps full batches. A window of n
+        # pairs in b batches can give up to n - b more: then each batch is a single pair.
         if self.equal_batches != "split" or self.batches_of_all is None:
             return {}
         missing = self.batches_of_all - sum(map(self._batches, self.windows))
@@ -182,9 +177,9 @@ class BatchPlan:
 
     @cached_property
     def start(self) -> tuple[int, int]:
-        """The window with which the epoch starts or resumes, and the number of its batches that are skipped.
+        """Index of the window with which the epoch starts or resumes, and how many of its batches are skipped.
 
-        If all batches are skipped, the window is the number after the last one.
+        If all batches are skipped, this is the index after the last window.
         """
         if self.batches_of_all is not None and self.skip_batches > self.batches_of_all:
             raise self._too_many(self.batches_of_all)
@@ -209,10 +204,13 @@ class BatchPlan:
         return len(sizes_of_batches(self._lengths(window), self.rule))
 
     def _lengths(self, window: Window) -> Int64s:
-        """Returns the number of pairs of each length in a window: int64, shape ``[groups, lengths]``.
+        """Counts a window's pairs by length: int64, shape ``[groups, lengths]``.
 
-        There is one group, or one for each pair of languages if a batch has only one. Packed rows count as of length 0.
+        There is one group, or one per language pair if a batch has only one. Packed rows count as of length 0.
         """
+        # This must give the histogram of exactly what `cut_window` divides: the same pairs, copies, joined segments and
+        # limits. Unless ids are resampled, it reads only the index, so a resumed loader does not read the epoch up to
+        # its position. An index entry of `SATURATED` stands for all longer lengths too.
         index = self.order.index
         if index.packed:
             return np.array([[window.take]])
@@ -248,7 +246,7 @@ class BatchPlan:
         return self.rule.limited(counts.astype(np.int64).reshape(-1, width))
 
     def entries(self, runs: Int64s, pairs: PairColumns | None = None) -> npt.NDArray[np.uint16]:
-        """Returns the lengths and corpora of the pairs of some runs in the epoch, as in the index."""
+        """Returns the index entries of some runs as they are in the epoch: lengths and corpora."""
         if not self.fresh:
             return self.order.index.pairs_of(runs)
         pairs = pairs or self.read(runs, self.order.epoch)
@@ -272,7 +270,7 @@ def plan_batches(
     options: Options,
     check: Literal["full", "quick"] = "full",
 ) -> BatchPlan:
-    """Returns the plan of the epoch of a process over the shards of a run."""
+    """Plans a process's epoch over the shards of a run."""
     records_dir = records_in(run_dir)
     info = check_records(records_dir, split, check)
     index = SplitIndex.load(records_dir, info, split)
@@ -285,14 +283,14 @@ def plan_batches(
     seed = options.seed if options.shuffle else None
     training, base_dir = training_of(Path(run_dir), split, options)
     plan = BatchPlan(
-        info,
         EpochOrder(index, seed, options.epoch, options.rank, options.world_size, WINDOW_PAIRS),
         rule,
         corpus_mix(info, split, index, options),
         options.pad_to is not None,
-        options.skip_batches,
-        options.equal_batches,
-        groups=pair_groups(info, split, options, packed=rule.row_length is not None),
+        pair_groups(info, split, options, packed=rule.row_length is not None),
+        info=info,
+        skip_batches=options.skip_batches,
+        equal_batches=options.equal_batches,
         joining=joining,
         training=training,
         language_pairs=pair_numbers(info, split),
@@ -301,7 +299,7 @@ def plan_batches(
 
 
 def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> BatchPlan:
-    """Returns the plan with the encoder for records of layout ``text``, and with the stages and modifiers."""
+    """Adds the encoder for records of layout ``text``, and the stages and modifiers."""
     settings, info, order = plan.training, plan.info, plan.order
     if info.layout != "text":
         if settings.subwords or not settings.is_plain:

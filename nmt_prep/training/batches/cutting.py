@@ -5,20 +5,31 @@ All loaders use the same :func:`cut_window`, each with its own kind of vectors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from nmt_prep.training.batches import vectors
+from nmt_prep.training.batches.epoch import CorpusMix, EpochOrder
 from nmt_prep.training.batches.options import BatchRule, Buckets
 from nmt_prep.training.batches.vectors import Int64s, Scalar, Vector, Vectors
 
-if TYPE_CHECKING:
-    from nmt_prep.training.batches.batch_plan import BatchPlan
+
+@dataclass(frozen=True)
+class DivisionPlan:
+    """The part of an epoch's plan that decides how windows are divided into batches."""
+
+    order: EpochOrder  # the order of the epoch, and the process's part of it
+    rule: BatchRule  # limits of a batch
+    mix: CorpusMix | None = None  # number of copies of each pair in the epoch; None if each occurs once
+    pad_to_limits: bool = False  # True if batches are padded to the limits of their buckets
+    # int64, shape `[corpora]`: language-pair index of each corpus, if a batch has only one language pair; else None
+    groups: Int64s | None = None
 
 
 class Split(NamedTuple):
-    """The number of parts that each batch of a window is split into.
+    """How many parts each batch of a window is split into.
 
     A batch is split into ``parts`` parts, or into single pairs if it has fewer pairs. The last ``more`` of the larger
     batches are split into one part more.
@@ -33,6 +44,8 @@ WHOLE = Split(1, 0)  # Splits nothing
 
 def split_into(sizes: Int64s, batches: int) -> Split:
     """Returns the split that makes a given number of batches, in as few parts each as possible."""
+    # One part more adds one batch per batch that is still larger than `parts`. So whole rounds are added while they
+    # fit, and `Split.more` takes the rest, which is smaller than one round.
     parts, made, largest = 1, len(sizes), int(sizes.max(initial=1))
     while parts < largest:
         larger = int(np.count_nonzero(sizes > parts))
@@ -45,17 +58,20 @@ def split_into(sizes: Int64s, batches: int) -> Split:
 class Parts(NamedTuple):
     """The batches of a window after some were split."""
 
-    batch: Vector  # int64: number of the batch that each part belongs to, ascending
+    batch: Vector  # int64: batch index of each part, ascending
     before: Vector  # int64: number of pairs (rows, if packed) of that batch before the part
-    sizes: Vector  # int64: pairs (rows, if packed) in each part, none of them 0
+    sizes: Vector  # int64: pairs (rows, if packed) in each part, never 0
 
 
 def split_batches(sizes: Vector, split: Split, on: Vectors) -> Parts:
     """Splits the batches of a window; the parts of a batch differ by at most one pair, and larger ones come first.
 
     Args:
-        sizes: int64: pairs (rows, if packed) in each batch, in the order of delivery, none of them 0.
+        sizes: int64: pairs (rows, if packed) in each batch, in the order of delivery, never 0.
     """
+    # Sizes come as a vector that may be a tensor, so nothing here loops: `batch` repeats each batch's index once per
+    # part, and all other vectors are looked up by it. Part p of n gets `(size + n - 1 - p) // n` pairs; these sum to
+    # `size`, and descend by at most one.
     count = on.size(sizes)
     larger = on.where(sizes > split.parts)
     parts = on.minimum(sizes, split.parts) + on.counts(larger[on.size(larger) - split.more :], count)
@@ -70,17 +86,17 @@ def split_batches(sizes: Vector, split: Split, on: Vectors) -> Parts:
 class PlannedWindow(NamedTuple):
     """A window, and the part of it to deliver."""
 
-    # number of the window in the epoch of the process. The random numbers of the window depend on it alone, so a loader
-    # may start at any window.
+    # index of the window in the process's epoch. The window's random numbers depend on it alone, so a loader may start
+    # at any window.
     number: Scalar
-    runs: Vector  # int64, shape `[runs]`: numbers of the window's runs
+    runs: Vector  # int64, shape `[runs]`: indexes of the window's runs
     skip: Scalar  # number of pairs (rows, if packed) at the start that belong to another process
     take: Scalar  # number of pairs (rows, if packed) to deliver after the skipped ones
-    done: Scalar  # number of the window's batches to skip, because they were delivered before
+    done: Scalar  # number of batches to skip, because they were delivered before
     split: Split  # how the batches are split
-    key: Scalar  # key of the random numbers of the window's epoch; 0 if nothing is shuffled
-    shift: Vector  # int64, shape `[corpora]`: offsets of the mix of the window's epoch; empty if corpora are not mixed
-    epoch: Scalar  # number of the epoch
+    key: Scalar  # key of the epoch's random numbers; 0 if nothing is shuffled
+    shift: Vector  # int64, shape `[corpora]`: `CorpusMix.shift` of the epoch; empty if corpora are not mixed
+    epoch: Scalar
 
 
 class WindowPairs(NamedTuple):
@@ -88,15 +104,15 @@ class WindowPairs(NamedTuple):
 
     source: Vector  # int64, shape `[pairs]`: lengths of the sources
     target: Vector  # int64, shape `[pairs]`: lengths of the targets
-    corpora: Vector | None  # int64, shape `[pairs]`: number of each pair's corpus; None in layout `example`
+    corpora: Vector | None  # int64, shape `[pairs]`: corpus index of each pair; None in layout `example`
     row_pairs: Vector  # int64, shape `[rows]`: number of pairs in each row of the records; empty if they are not packed
 
 
 class Batches(NamedTuple):
     """The batches of a window."""
 
-    # int64: numbers of the window's pairs in the order of batches (and of rows, if packed). The loader truncates their
-    # ids to the rule's `max_length`.
+    # int64: pair indexes in batch order (and in row order, if packed). The loader truncates ids to the rule's
+    # `max_length`.
     pairs: Vector
     row_pairs: Vector | None  # int64, shape `[rows]`: number of pairs in each row; None if pairs are not packed
     sizes: Vector  # int64, shape `[batches]`: number of pairs (rows, if packed) in each batch, never 0
@@ -105,13 +121,17 @@ class Batches(NamedTuple):
     widths: Vector | None
 
 
-def cut_window(plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
+def cut_window(plan: DivisionPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
     """Divides a window into its batches, in the order in which they are delivered."""
     cut = _batches_of_pairs if plan.rule.row_length is None else _batches_of_rows
     return cut(plan, window, contents, on)
 
 
-def _batches_of_pairs(plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
+# Shuffle, then sort stably by length, cut into batches, and shuffle the batches: a batch holds pairs of similar length,
+# but which of them is random, and so is the order of lengths. Groups (language pairs) are one more key: buckets of
+# group g follow those of group g - 1, so one cut serves all. `sizes_of_batches` gets the same sizes
+# from a histogram alone, so which pairs share a length must never change the size of a batch.
+def _batches_of_pairs(plan: DivisionPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
     pairs, source, target = _admitted(plan, window, contents, on)
     order, rule, groups, group = _order(on.size(pairs), plan, window, 0, on), plan.rule, 1, None
     buckets = rule.buckets
@@ -141,7 +161,9 @@ def _batches_of_pairs(plan: BatchPlan, window: PlannedWindow, contents: WindowPa
     return Batches(on.take(pairs, on.take(order, places)), None, sizes, widths)
 
 
-def _batches_of_rows(plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
+# Rows have one length, so there is nothing to sort: rows are shuffled as a whole, and every batch but the last has
+# `rule.pairs` of them. Skipped batches (`window.done`) are therefore the first rows of the shuffled order.
+def _batches_of_rows(plan: DivisionPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors) -> Batches:
     rule = plan.rule
     if plan.order.index.packed:
         pairs, row_pairs = on.span(0, on.size(contents.source)), contents.row_pairs
@@ -161,9 +183,9 @@ def _batches_of_rows(plan: BatchPlan, window: PlannedWindow, contents: WindowPai
 
 
 def _admitted(
-    plan: BatchPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors
+    plan: DivisionPlan, window: PlannedWindow, contents: WindowPairs, on: Vectors
 ) -> tuple[Vector, Vector, Vector]:
-    """Returns the pairs of the process, with copies and without those too long, and the lengths of both sides."""
+    """Returns the process's pairs, with copies and without pairs that are too long, and the lengths of both sides."""
     pairs = on.span(window.skip, window.skip + window.take)
     if plan.mix is not None:
         run_pairs = on.take(plan.order.index.runs.pairs, window.runs)
@@ -180,18 +202,19 @@ def _admitted(
 
 
 def longest_first(source: Vector, target: Vector, on: Vectors) -> Vector:
-    """Sorts pairs by the longer side, descending, then by source minus target; returns their numbers.
+    """Sorts pairs stably by the longer side, descending, then by source minus target; returns their indexes.
 
-    The difference alternates between ascending and descending from one length of the longer side to the next. So
-    neighbours have similar lengths on both sides even where the longer side changes. The sort is stable.
+    The difference ascends for one length of the longer side and descends for the next, as a snake. So neighbors have
+    similar lengths on both sides even where the longer side changes.
     """
+    # One number holds both keys: differences are within [-longest, longest], so lengths are 2 * (longest + 1) apart.
     longer, difference = on.maximum(source, target), source - target
     key = longer * 2 * (on.greatest(longer) + 1) + on.choose(longer % 2 < 1, difference, -difference)
     return on.argsort(-key)
 
 
 def _left_in_group(counts: Vector, on: Vectors) -> Vector:
-    """Returns for each pair the number of pairs of its group from this pair on, given the sizes of the groups."""
+    """Returns how many pairs of its group follow each pair, itself included, given the group sizes."""
     ends = on.sums_before(counts) + counts
     return on.repeat(ends, counts) - on.span(0, on.total(counts))
 
@@ -203,6 +226,8 @@ def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors, left: Vector | Non
         left: for each pair, the number of pairs from this pair on that may be in its batch; None for all.
     """
     if rule.pairs is None:
+        # Pairs descend by length, so the first pair of a batch alone decides how many fit: `most` at its index. The
+        # walk jumps from one first pair to the next.
         most = on.maximum(rule.tokens // on.maximum(longer, 1), 1)
         return on.jumps(most if left is None else on.minimum(most, left))
     count = on.size(longer)
@@ -214,8 +239,8 @@ def sizes_of_batches(histogram: Int64s, rule: BatchRule) -> Int64s:
     """Returns the number of pairs of each batch of a window, in order of length.
 
     Args:
-        histogram: int64, number of pairs of each length of the longer side, from length 0 on; if pairs are packed, the
-            number of rows at 0. With two dimensions, a row for each group of pairs with separate batches.
+        histogram: int64, pairs per length of the longer side, from length 0 on; if pairs are packed, the number of rows
+            at 0. With two dimensions, one row per group of pairs with separate batches.
     """
     if histogram.ndim == 2:
         return np.concatenate([sizes_of_batches(row, rule) for row in histogram])
@@ -240,6 +265,6 @@ def _batches_of_buckets(
     return starts, on.minimum(capacity, on.take(counts, of) - before), on.take(limits, of)
 
 
-def _order(count: Scalar, plan: BatchPlan, window: PlannedWindow, which: int, on: Vectors) -> Vector:
-    """Returns the numbers below ``count``, shuffled if the plan has a seed. A window has two orders, 0 and 1."""
+def _order(count: Scalar, plan: DivisionPlan, window: PlannedWindow, which: int, on: Vectors) -> Vector:
+    """Returns the indexes below ``count``, shuffled if the plan has a seed. A window has two orders, 0 and 1."""
     return on.span(0, count) if plan.order.seed is None else on.shuffled(window.key, 2 * window.number + which, count)

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.training.batches import vectors
-from nmt_prep.training.batches.batch_plan import BatchPlan
 from nmt_prep.training.batches.cutting import (
     WHOLE,
     Batches,
+    DivisionPlan,
     PlannedWindow,
     Split,
     WindowPairs,
@@ -21,7 +21,6 @@ from nmt_prep.training.batches.cutting import (
 )
 from nmt_prep.training.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.training.batches.options import BatchRule, Buckets, fixed_buckets
-from nmt_prep.training.records.dataset_json import DatasetInfo
 from tests.conftest import examples
 from tests.reference.batching import token_batch_sizes
 
@@ -33,9 +32,7 @@ def cut(
 ) -> Batches:
     """Returns the batches of a window that holds all of the pairs."""
     index = SplitIndex((), (), packed=rows is not None)
-    plan = BatchPlan(
-        DatasetInfo.model_construct(), EpochOrder(index, seed), rule, pad_to_limits=rule.buckets is not None
-    )
+    plan = DivisionPlan(EpochOrder(index, seed), rule, pad_to_limits=rule.buckets is not None)
     source, target = np.array(lengths, np.int64).reshape(-1, 2).T
     row_pairs = np.array(rows or [], np.int64)
     take = len(lengths) if rows is None else len(rows)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -87,9 +88,9 @@ def test_resume_position_is_found_by_counting() -> None:
     order = EpochOrder(split_index([9000]), 1, window_pairs=2000)
 
     def start(skip: int) -> tuple[int, int]:
-        return BatchPlan(INFO, order, BatchRule(1000), skip_batches=skip).start
+        return BatchPlan(order, BatchRule(1000), info=INFO, skip_batches=skip).start
 
-    counts = list(BatchPlan(INFO, order, BatchRule(1000)).batches())
+    counts = list(BatchPlan(order, BatchRule(1000), info=INFO).batches())
     assert len(counts) == 6
     assert counts[0] < counts[1] / 2
     assert start(0) == (0, 0)
@@ -103,11 +104,11 @@ def test_resume_position_is_found_by_counting() -> None:
 
 def test_equal_workers_end_together() -> None:
     orders = [EpochOrder(split_index([9000]), 1, 0, worker, 3, 2000) for worker in range(3)]
-    numbers = [sum(BatchPlan(INFO, order, BatchRule(1000)).batches()) for order in orders]
+    numbers = [sum(BatchPlan(order, BatchRule(1000), info=INFO).batches()) for order in orders]
     assert len(set(numbers)) > 1
-    plans = [BatchPlan(INFO, order, BatchRule(1000), skip_batches=5, equal_batches=True) for order in orders]
+    plans = [BatchPlan(order, BatchRule(1000), info=INFO, skip_batches=5, equal_batches=True) for order in orders]
     assert {plan.batches_left for plan in plans} == {min(numbers) - 5}
-    late = BatchPlan(INFO, orders[numbers.index(max(numbers))], BatchRule(1000), None, False, max(numbers), True)
+    late = replace(plans[numbers.index(max(numbers))], skip_batches=max(numbers))
     with pytest.raises(ArgumentError, match=f"but this epoch has {min(numbers)} batches"):
         _ = late.start
 
@@ -169,7 +170,7 @@ def test_a_hundred_million_pairs_resume_in_seconds(row_length: int | None) -> No
     shard = split_index([1_000_000])
     index = SplitIndex(shard.paths * 100, shard.shards * 100, packed=False)
     rule = BatchRule(4096, 16 if row_length else None, max_length=256, row_length=row_length)
-    plan = BatchPlan(INFO, EpochOrder(index, 1), rule, skip_batches=1 << 40)
+    plan = BatchPlan(EpochOrder(index, 1), rule, info=INFO, skip_batches=1 << 40)
     with pytest.raises(ArgumentError, match="skip_batches is"):
         _ = plan.start
 

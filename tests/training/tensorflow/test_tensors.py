@@ -10,11 +10,10 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.training.batches import BatchPlan, vectors
-from nmt_prep.training.batches.cutting import PlannedWindow, Split, WindowPairs, cut_window
+from nmt_prep.training.batches import vectors
+from nmt_prep.training.batches.cutting import DivisionPlan, PlannedWindow, Split, WindowPairs, cut_window
 from nmt_prep.training.batches.epoch import CorpusMix, EpochOrder, SplitIndex
 from nmt_prep.training.batches.options import BatchRule, Buckets
-from nmt_prep.training.records.dataset_json import DatasetInfo
 from nmt_prep.training.records.record_columns import ShardIndex
 from nmt_prep.training.tensorflow import tensors
 from tests.conftest import examples
@@ -111,7 +110,7 @@ def test_graph_and_numpy_divide_windows_alike(
     cases = [(rule, index, mix if mixed else None, len(pairs) - 1) for rule in rules]
     cases += [(rule, SplitIndex((), (), packed=True), None, len(rows)) for rule in rules[3:]]
     rule, own, mix_of, take = cases[case]
-    plan = BatchPlan(DatasetInfo.model_construct(), EpochOrder(own, seed), rule, mix_of, rule.buckets is not None)
+    plan = DivisionPlan(EpochOrder(own, seed), rule, mix_of, rule.buckets is not None)
     window = PlannedWindow(5, np.array([0]), 0, take, done, split, plan.order.key or 0, mix.shift, 0)
     contents = WindowPairs(source, target, corpora, rows)
     in_graph = tf.nest.map_structure(lambda field: tf.constant(field, tf.int64), (window, contents))

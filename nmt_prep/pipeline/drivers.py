@@ -49,7 +49,7 @@ class Share:
 class RoundState:
     """The progress of a round."""
 
-    round: str  # name of the round
+    round: str
     # key of each task in order, and whether it has ended; None if they depend on a round that has not ended
     tasks: tuple[tuple[str, bool], ...] | None
 
@@ -109,9 +109,9 @@ class TaskNotes:
 class RoundTime:
     """The time that the tasks of a round took in this run."""
 
-    round: str  # name of the round
-    tasks: int  # number of tasks that ran
-    seconds: float  # duration
+    round: str
+    tasks: int
+    seconds: float
     processor_seconds: float  # processor time of all processes
     elsewhere: float  # the processor time of other processes
 
@@ -129,9 +129,9 @@ class RoundTime:
 class TaskRunner:
     """Runs tasks of a round, on an engine or in this thread, and stores their results."""
 
-    notes: TaskNotes  # the noted results
+    notes: TaskNotes
     engine: Engine
-    progress: Progress  # receives events
+    progress: Progress
     times: list[RoundTime] = field(default_factory=list)  # times of the rounds that have ended, in order
 
     def run(self, pending: RoundTasks[T, R]) -> list[R]:
@@ -289,10 +289,10 @@ class Step:
 class Outcome:
     """Result of a stage in a run."""
 
-    stage: str  # name of the stage
+    stage: str
     ran: bool  # true if it ran now, false if it was fresh
     reason: str  # why it ran
-    seconds: float  # duration
+    seconds: float
     counts: Counts
     warnings: tuple[HealthWarning, ...] = ()  # its warnings, or those of the earlier run that made its output
     processor_seconds: float = 0.0  # processor time of all processes

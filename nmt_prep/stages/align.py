@@ -45,23 +45,23 @@ SOURCE_WORDS, TARGET_WORDS = "source_words", "target_words"
 class LinkTask:
     """A part whose pairs are linked."""
 
-    key: str  # name of the task
-    part: Path  # file to read
+    key: str
+    part: Path
     model: Path | None  # the model; None for a corpus of one side, whose pairs have no links
     given: bool  # true if the config gives the model, which may then not suit the corpora
     symmetrize: Symmetrization  # method of combining the links of the two directions
-    output: Path  # file to write
+    output: Path
 
 
 @dataclass(frozen=True)
 class Linked:
     """Counts of the written links of a task."""
 
-    pairs: int  # number of pairs
+    pairs: int
     links: int  # number of their links
     without: int  # pairs without any link
     too_long: int  # pairs that have no links because they are too long to align
-    sha256: str  # digest of the file
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class AlignedPart:
 
     file: str  # path of the file, relative to the stage's directory
     text: str  # path of the part with the pairs, relative to the directory of the run
-    corpus: str  # name of the corpus
-    pairs: int  # number of pairs
+    corpus: str
+    pairs: int
     links: int  # number of their links
     # true for the other direction of a corpus, which exchanges the sides of text and links; else omitted in JSON
     reversed: Literal[True] | None = None
@@ -144,10 +144,10 @@ def links_of(batch: pa.RecordBatch) -> Links:
 class LearnTask:
     """A text to learn a model from."""
 
-    key: str  # name of the task
-    corpora: tuple[DrawnFiles, ...]  # the drawn pairs of each corpus
+    key: str
+    corpora: tuple[DrawnFiles, ...]
     prior: Path | None  # file of the model to start from; None for none
-    threads: int  # number of threads
+    threads: int
     output: Path  # file for the model
 
 

@@ -136,12 +136,12 @@ def _drop(archive: Archive) -> None:
 class ExtractTask:
     """An archive, and the members to extract."""
 
-    key: str  # name of the task
+    key: str
     archive: Archive
     members: Mapping[str, str]  # members to extract, with the config key that names each
-    directory: Path  # directory of the stage
-    limits: Limits  # limits of the size and number of extracted files
-    origin: Origin  # origin of the archive
+    directory: Path
+    limits: Limits
+    origin: Origin
 
 
 ExtractedMembers: TypeAlias = dict[str, dict[str, Stored]]

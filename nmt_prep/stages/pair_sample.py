@@ -24,11 +24,11 @@ from nmt_prep.pipeline.stage import Job
 class SelectTask:
     """A part to draw pairs from."""
 
-    key: str  # name of the task
+    key: str
     part: Path
     limit: int  # pairs with smaller random numbers are in the sample
     seed: int  # seed of the random numbers
-    output: Path  # file to write
+    output: Path
 
 
 @dataclass(frozen=True)

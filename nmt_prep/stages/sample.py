@@ -53,9 +53,9 @@ Text: TypeAlias = "tuple[memoryview, int]"  # Lines of a sample in UTF-8, each f
 class RawLines:
     """All lines of one side of a corpus."""
 
-    source: CorpusFiles  # the corpus
-    languages: Languages  # languages of the config
-    side: Side  # the side to sample
+    source: CorpusFiles
+    languages: Languages
+    side: Side
     bytes: int  # UTF-8 bytes of the lines of the side, as compile counted them
     sound: bool  # true if compile found no fault with any pair
     steps: Mapping[str, StepRange]  # all steps of the files that are read in place, by the reader's names of the files
@@ -82,7 +82,7 @@ class CleanedLines:
     """The lines of one side of a cleaned corpus."""
 
     parts: tuple[Path, ...]  # the cleaned parts of the corpus, in order
-    side: Side  # the side to sample
+    side: Side
     bytes: int  # UTF-8 bytes of the lines of the side, with one byte for the end of each line
 
     def sampled(self, budget: int, unit: Unit) -> Iterator[Text]:
@@ -96,10 +96,10 @@ class CleanedLines:
 class SampleTask:
     """One side of a corpus to sample from."""
 
-    key: str  # name of the task
+    key: str
     lines: RawLines | CleanedLines  # the lines of the corpus
     budget: int  # size of the sample, in `unit`
-    output: Path  # the file to write
+    output: Path
     unit: Unit = "characters"  # unit of the budget. A text that has fewer bytes than its budget is repeated.
 
     def sampled(self) -> Iterator[Text]:

@@ -38,8 +38,8 @@ from nmt_prep.stages.compile.compile_health import (
 class LookTask:
     """A part to look at."""
 
-    key: str  # name of the task
-    part: Path  # the file
+    key: str
+    part: Path
     languages: Languages  # of its corpus
     sides: tuple[Side, ...]  # the sides to look at
     keys: Path | None  # file for the keys of the pairs; None if there is none
@@ -68,7 +68,7 @@ HEALTH_ROUNDS = (LOOK, CLEAN_RECOUNT, CLEAN_IN_TRAIN)
 class _Suspect:
     """A corpus to look at."""
 
-    split: str  # the split of the corpus
+    split: str
     corpus: Corpus
     parts: tuple[Path, ...]  # the parts that are left
     judged: bool  # true to warn about its pairs, false to compare it only with other splits

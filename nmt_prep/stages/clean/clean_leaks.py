@@ -241,12 +241,12 @@ class Leak:
     """Counts of an evaluation set in a corpus."""
 
     set: str  # name of the set, such as `dev/news` or `wmt22/en-de`
-    corpus: str  # name of the corpus
+    corpus: str
     pairs: int  # number of pairs of the corpus whose closest segment is in the set
     dropped: int  # number of these pairs that were dropped for it; rules may drop others
     segments: int  # number of segments of the set that some pair contains
     size: int  # number of segments of the set
-    examples: tuple[LeakExample, ...]  # the first pairs
+    examples: tuple[LeakExample, ...]
 
 
 def leaks_of(corpora: Sequence[CorpusWork]) -> dict[str, tuple[Leak, ...]]:

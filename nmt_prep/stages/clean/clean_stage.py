@@ -92,8 +92,8 @@ class CleanObserved:
     # rules that the config names and that were left out, corpora that lose most of their pairs or contain much of a
     # test set, and warnings of compile that still hold
     warnings: tuple[HealthWarning, ...] = ()
-    translation: dict[str, dict[str, LearnedFacts]] = field(default_factory=dict)  # facts about the rule `translation`
-    adequacy: dict[str, dict[str, LearnedFacts]] = field(default_factory=dict)  # facts about the rule `adequacy`
+    translation: dict[str, dict[str, LearnedFacts]] = field(default_factory=dict)
+    adequacy: dict[str, dict[str, LearnedFacts]] = field(default_factory=dict)
     # the segments of evaluation sets in the corpora, by split
     leaks: dict[str, tuple[Leak, ...]] = field(default_factory=dict)
     rejected: dict[str, dict[str, RejectNotes]] = field(default_factory=dict)  # notes about the rejected pairs
@@ -106,7 +106,7 @@ class CleanObserved:
 class Cleaned:
     """The results of the rounds."""
 
-    corpora: list[CorpusWork]  # the work on all corpora
+    corpora: list[CorpusWork]
     deduplicated: list[ComparedSplit]  # the splits in which duplicates were dropped
     remaining: tuple[HealthWarning, ...]  # warnings about the remaining pairs
     explained: dict[str, str]  # explanations of the loss of most pairs, by name of the corpus

@@ -47,10 +47,10 @@ def sides_of(corpus: Corpus) -> tuple[Side, ...]:
 class CleanedCorpus:
     """A corpus to clean."""
 
-    split: str  # the split of the corpus
+    split: str
     index: int  # number of the corpus in its split
     corpus: Corpus
-    cleaning: Cleaning  # its fixes and rules
+    cleaning: Cleaning
 
     @property
     def name(self) -> str:
@@ -138,8 +138,8 @@ def is_deduplicated(config: Config, corpus: Corpus) -> bool:
 class RuleBounds:
     """Limits of the passing values of a rule in one column; None stands for no limit."""
 
-    low: float | None  # lower limit
-    high: float | None = None  # upper limit
+    low: float | None
+    high: float | None = None
     above: bool = False  # true if `low` itself does not pass
     below: bool = False  # true if `high` itself does not pass
 
@@ -182,15 +182,15 @@ class CorpusWork:
     of: CorpusTask  # the settings that all its tasks share
     passes: tuple[str, ...]  # the passes over its parts, in order. Each reads the output of the previous pass.
     comparisons: Mapping[str, tuple[Comparison, ...]]  # the comparisons with other pairs, by the pass that makes them
-    compiled: list[PairFile]  # the compiled parts
+    compiled: list[PairFile]
     # the parts that still have pairs, with their spill files; None if pairs are not compared with others
     parts: list[tuple[PairFile, SpillFiles | None]]
     results: list[PartResult] = field(default_factory=list)  # the results of the last pass
     # files of rejected pairs of the parts, and in the end the file with their sample
     rejected: list[PairFile] = field(default_factory=list)
     counts: CleanCounts = field(default_factory=CleanCounts)  # sum of the counts so far
-    leaks: Leaks = field(default_factory=dict)  # the segments of evaluation sets in the corpus
-    notes: RejectNotes = field(default_factory=RejectNotes)  # notes about its rejected pairs so far
+    leaks: Leaks = field(default_factory=dict)
+    notes: RejectNotes = field(default_factory=RejectNotes)
     # the bounds that rules for the whole corpus found, by rule and column
     bounds: dict[str, dict[str, RuleBounds]] = field(default_factory=dict)
     # other facts about rules that learn from the corpora, by rule
@@ -289,7 +289,7 @@ def spill_directory(job: Job, split: str) -> Path:
 class CorpusRule(ABC):
     """A rule that needs the whole corpus."""
 
-    name: str  # name of the rule
+    name: str
     this: str  # name of its pass, in the names of tasks and files
     rounds: tuple[Round[Any, Any], ...]  # the rounds that apply it, in order. Their names are unique within the stage.
 

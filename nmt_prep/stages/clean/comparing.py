@@ -30,8 +30,8 @@ Overlap: TypeAlias = "dict[str, dict[str, int]]"
 class PlanTask:
     """A split whose keys are divided into ranges."""
 
-    key: str  # name of the task
-    split: str  # name of the split
+    key: str
+    split: str
     where: str  # key in the config, for messages
     pairs: int  # number of pairs before they are cleaned
     records: int  # number of records of these pairs
@@ -119,7 +119,7 @@ class Duplicates:
 class ComparedSplit:
     """A split whose pairs are compared with one another."""
 
-    name: str  # name of the split
+    name: str
     directory: Path  # directory of the files of the comparisons
     corpora: tuple[str, ...]  # name of the corpus of each part, parts without remaining pairs included
     parts: list[ComparedPart]  # the parts that still have pairs, in order

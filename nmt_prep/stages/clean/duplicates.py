@@ -63,7 +63,7 @@ PASSES: tuple[DedupPass, ...] = ("dedup", "limits")
 class DecideTask:
     """A range of keys whose pairs are compared."""
 
-    key: str  # name of the task
+    key: str
     records: SpilledRange  # the records of the range
     corpora: Corpora  # the corpora of all parts of the split
     memory: int  # bytes of memory that the task may use

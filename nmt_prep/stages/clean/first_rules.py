@@ -80,7 +80,7 @@ CLEAN = part_round("clean", clean_part, "applying rules")
 class CheckTask:
     """A corpus that lost most of its first pairs."""
 
-    key: str  # name of the task
+    key: str
     of: CorpusTask  # the settings of the corpus
     counts: CleanCounts  # the counts of its first pairs
     whole: bool  # true if the corpus has no other pairs

@@ -50,12 +50,12 @@ from nmt_prep.stages.pair_sample import DrawnFiles, SelectTask, check_memory, dr
 class LearnTask:
     """A text to learn from, or to make bad pairs of for a given model."""
 
-    key: str  # name of the task
-    corpora: tuple[DrawnFiles, ...]  # the drawn pairs of each corpus
+    key: str
+    corpora: tuple[DrawnFiles, ...]
     given: Path | None  # the model that the config names; None without one
     learns: bool  # true to learn a model; it starts from the given one
     seed: int  # seed of the random numbers
-    threads: int  # number of threads
+    threads: int
     output: Path  # file for the model
 
     @property
@@ -101,8 +101,8 @@ def learn_round(rule: str, work: Callable[[LearnTask, Tick], LearnedText], words
 class ScoreTask:
     """A part to score."""
 
-    key: str  # name of the task
-    part: Path  # file to read
+    key: str
+    part: Path
     model: Path
     learned: Path | None  # file with the keys of the pairs that the model was learned from; None for a given model
     output: Path  # file for the scores
@@ -149,8 +149,8 @@ class Text:
     name: str  # its name, for names of tasks
     corpora: Sequence[CorpusWork]
     options: TranslationOptions  # the options of the rule, which are the same for all but the threshold
-    task: LearnTask = field(init=False)  # the task that learns from it
-    result: LearnedText = field(init=False)  # the result of the task
+    task: LearnTask = field(init=False)
+    result: LearnedText = field(init=False)
 
     @property
     def model(self) -> Path | None:
@@ -190,9 +190,9 @@ class LearnedRule(CorpusRule):
     """
 
     tells_unanswered = False
-    sampling: Round[SelectTask, int]  # the round that draws samples
-    learning: Round[LearnTask, LearnedText]  # the round that learns models
-    scoring: Round[ScoreTask, Scored]  # the round that scores the pairs of parts
+    sampling: Round[SelectTask, int]
+    learning: Round[LearnTask, LearnedText]
+    scoring: Round[ScoreTask, Scored]
 
     @staticmethod
     @abstractmethod

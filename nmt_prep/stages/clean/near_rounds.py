@@ -90,7 +90,7 @@ class NearSplit:
 class NearTask:
     """A part of a split, a range of its hashes, or a share of its clusters."""
 
-    key: str  # name of the task
+    key: str
     split: NearSplit
     number: int  # number of the part, range or share
     part: PairFile | None = None  # the part; None for ranges and shares

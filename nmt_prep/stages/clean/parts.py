@@ -52,8 +52,8 @@ class CorpusTask:
     """The settings that all tasks of one corpus share."""
 
     name: str  # key of the corpus in the config, such as `splits.train.news`
-    corpus: str  # name of the corpus
-    cleaning: Cleaning  # the fixes and rules
+    corpus: str
+    cleaning: Cleaning
     context: Context  # the languages and sides of the corpus
     rejects: Literal["none", "sample", "all"]  # which rejected pairs to write: none, a sample, or all
     seed: int  # seed of the sample
@@ -65,9 +65,9 @@ class CorpusTask:
 class PartTask:
     """A part that a pass rewrites. All passes but the pass of the rules add fields."""
 
-    key: str  # name of the task
+    key: str
     of: CorpusTask  # the settings that all tasks of the corpus share
-    part: PairFile  # file to read
+    part: PairFile
     kept: Path  # output file for kept pairs, written if there are any
     rejected: Path  # output file for rejected pairs, written if there are any
     last: bool  # true if no other pass follows
@@ -86,8 +86,8 @@ class PartResult:
     counts: CleanCounts
     kept: PairFile | None  # the file of kept pairs; None if there are none
     rejected: PairFile | None  # the file of rejected pairs; None if there are none
-    leaks: Leaks = field(default_factory=dict)  # the segments of evaluation sets in the part
-    notes: RejectNotes = field(default_factory=RejectNotes)  # notes about the rejected pairs
+    leaks: Leaks = field(default_factory=dict)
+    notes: RejectNotes = field(default_factory=RejectNotes)
 
 
 T = TypeVar("T", bound=PartTask)
@@ -177,7 +177,7 @@ class DropBelowTask(PartTask):
     """A part whose pairs are dropped if their score is below a threshold."""
 
     rule: str  # name of the rule, which is the reason for dropping pairs
-    score: str  # name of the score
+    score: str
     threshold: float | None  # the lowest score that passes; None to keep all pairs
     column: str  # name of the column of scores in the counts
     edges: tuple[float, ...]  # edges of the histogram of scores

@@ -78,8 +78,8 @@ def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: BinaryIO
 class RecountTask:
     """A compiled part in which some lines are counted."""
 
-    key: str  # name of the task
-    part: Path  # the file
+    key: str
+    part: Path
     wanted: dict[Side, tuple[int, ...]]  # the hashes of the lines of each side
 
 
@@ -119,7 +119,7 @@ RECOUNT = Round("recount", recount, LineCounts, words="counting frequent lines")
 class InTrainTask:
     """A corpus outside of train, whose pairs are looked for in train."""
 
-    key: str  # name of the task
+    key: str
     held_out: tuple[Path, ...]  # files with the keys of the pairs
     train: dict[str, tuple[Path, ...]]  # for each corpus of train, the files with the keys of its pairs
 
@@ -175,10 +175,10 @@ IN_TRAIN = Round(
 class ObservedCorpus:
     """A compiled corpus."""
 
-    split: str  # name of the split
-    name: str  # name of the corpus
-    languages: Languages  # languages of the sides
-    facts: PairFacts  # counts of the pairs
+    split: str
+    name: str
+    languages: Languages
+    facts: PairFacts
     parts: tuple[Path, ...]  # the compiled files
     keys: tuple[Path, ...]  # the files with the keys of the pairs; empty if other splits have no pairs
     same_as: str | None = None  # the key in the config of a corpus of train with the same files; None if there is none

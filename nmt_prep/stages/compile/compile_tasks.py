@@ -43,10 +43,10 @@ DROP_REASONS = ("empty_source", "empty_target", "empty_both", *FAULTS, "vocab_on
 class PartsTask:
     """A slice of a corpus of one split, whose pairs are written to parts."""
 
-    key: str  # names the task
-    source: CorpusFiles  # the corpus
+    key: str
+    source: CorpusFiles
     number: int  # number of the slice
-    languages: Languages  # languages of the config
+    languages: Languages
     directory: Path  # directory for the parts
     keys: Path | None  # file for the keys of the pairs, to find pairs that are in two splits; None to write no keys
 

@@ -53,8 +53,8 @@ Int64s: TypeAlias = "npt.NDArray[np.int64]"
 class DivideTask:
     """A part whose pairs are divided by the key of the pivot's line."""
 
-    key: str  # names the task
-    part: Path  # the file
+    key: str
+    part: Path
     number: int  # number of the part in its corpus
     pivot: Side  # the side with the pivot language
     scores: tuple[str, ...]  # the columns of scores to keep
@@ -66,7 +66,7 @@ class DivideTask:
 class JoinTask:
     """A range of keys."""
 
-    key: str  # names the task
+    key: str
     number: int  # number of the range
     files: tuple[tuple[Path, ...], tuple[Path, ...]]  # the divided parts of both corpora
     output: Path  # the file to write, with a batch for each part of the first corpus
@@ -76,7 +76,7 @@ class JoinTask:
 class WriteTask(PartsTask):
     """The joined pairs of a part of the first corpus."""
 
-    files: tuple[Path, ...]  # the joined ranges
+    files: tuple[Path, ...]
     first_row: int  # number of joined pairs of the previous parts
 
 
@@ -226,7 +226,7 @@ def has_pivots(config: Config) -> bool:
 class Joined:
     """A corpus that joins two others."""
 
-    source: CorpusFiles  # the corpus
+    source: CorpusFiles
     corpora: tuple[Corpus, ...]  # the two others
     parts: tuple[Sequence[PairFile], ...]  # their compiled parts
 

@@ -41,7 +41,7 @@ Files = Mapping[str, Path]
 class CorpusFiles:
     """A corpus of a split."""
 
-    split: str  # name of the split
+    split: str
     index: int  # number of the corpus in the split
     corpus: Corpus  # the corpus in the config
     files: Sequence[Files]  # groups of files that are read together, by the names that the reader has for them

@@ -37,7 +37,7 @@ from nmt_prep.training.records.shuffle_plan import GlobalShuffle, ShardPlan
 class FindTask:
     """A part whose documents are to be found."""
 
-    key: str  # name of the task
+    key: str
     part: PairFile
     # the previous part of the same corpus; None for the first one, and for a corpus without documents
     before: PairFile | None
@@ -107,9 +107,9 @@ FIND = Round(
 class OrderTask:
     """The documents of a split to order."""
 
-    key: str  # name of the task
-    split: str  # name of the split
-    seed: int  # seed of the config
+    key: str
+    split: str
+    seed: int
     notes: tuple[Path, ...]  # start of the names of the files of each part
     # for each part, whether its first document continues the last document of the previous part
     joined: tuple[bool, ...]

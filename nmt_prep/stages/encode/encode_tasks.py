@@ -70,13 +70,13 @@ file, 55 around its ids in the shard, the rest for its position, its sizes and i
 class SpillTask:
     """One part to encode."""
 
-    key: str  # name of the task
+    key: str
     part: PairFile
     corpus: int  # number of its corpus among the corpora of the split
     first_row: int  # number of its first pair in the split
     plan: ShardPlan  # plan of the split: assigns pairs to buckets
-    spill: Path  # the file to write
-    vocabularies: dict[Side, BuiltVocabulary]  # vocabulary of each side
+    spill: Path
+    vocabularies: dict[Side, BuiltVocabulary]
     frames: dict[Side, Frame]  # for each side, the special pieces around the ids of each row
     links: AlignedPart | None  # the links of the words of the part, for records of text; None for records without links
     memory: int  # bytes of memory that the task may use
@@ -94,7 +94,7 @@ class SpillTask:
 class ShardTask:
     """Consecutive shards of a split to sort and write: one, or several small ones."""
 
-    key: str  # name of the task
+    key: str
     first: int  # number of the first shard in its split
     plan: ShardPlan  # plan that the spill files were written with
     spills: Path  # directory of the spill files

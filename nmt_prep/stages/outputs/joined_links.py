@@ -37,8 +37,8 @@ _Side = tuple[pa.Array, Words, Words]  # Lines of a side, and the spans of their
 class JoinedLinks(JoinedText):
     """Examples as lines with links."""
 
-    form: LinkedForm = "linked_pieces"  # the form of the lines
-    vocabularies: Mapping[Side, BuiltVocabulary] | None = None  # vocabulary of each side
+    form: LinkedForm = "linked_pieces"
+    vocabularies: Mapping[Side, BuiltVocabulary] | None = None
     ids: IdPairs | None = None  # the same pairs as ids
 
     def batches(self, path: Path) -> Iterator[TextBatch]:

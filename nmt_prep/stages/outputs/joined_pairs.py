@@ -29,9 +29,9 @@ B = TypeVar("B", IdBatch, TextBatch)
 class Windows:
     """The examples of a range of a split's pairs; examples that cross the ends of the range are cut there."""
 
-    records: Path  # directory of the records
-    split: str  # name of the split
-    seed: int  # seed of the config
+    records: Path
+    split: str
+    seed: int
     epochs: int  # number of epochs, from 0 on
     start: int  # number of the first pair
     stop: int  # number after the last pair
@@ -98,7 +98,7 @@ def part_of_text(batches: Sequence[TextBatch], part: slice) -> TextBatch:
 class JoinedIds(IdPairs):
     """Examples as ids."""
 
-    windows: Windows | None = None  # the examples
+    windows: Windows | None = None
 
     @classmethod
     def of(cls, pairs: IdPairs, windows: Windows) -> JoinedIds:
@@ -118,7 +118,7 @@ class JoinedIds(IdPairs):
 class JoinedText(TextPairs):
     """Examples as text."""
 
-    windows: Windows | None = None  # the examples
+    windows: Windows | None = None
     separator: str = " "  # text between two segments
     apart: bool = False  # True for targets without their context, which is given separately
     # for each side the tag that each line of a corpus begins with, empty for none, by number of the corpus

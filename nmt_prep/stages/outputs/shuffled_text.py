@@ -45,12 +45,12 @@ from nmt_prep.training.records.writer import SpillWriter
 class TextTask:
     """A part whose text goes to a spill file."""
 
-    key: str  # name of the task
+    key: str
     part: PairFile
     corpus: int  # number of its corpus among the corpora of the split
     first_row: int  # number of its first pair in the split
     plan: ShardPlan  # assigns pairs to buckets
-    spill: Path  # the file to write
+    spill: Path
     tags: Mapping[Side, str]  # for each side with a tag, the tag, which becomes the first word of each line
     linking: Linking | None  # how the lines get links of pieces; None for lines of text without links
     memory: int  # bytes of memory that the task may use
@@ -94,8 +94,8 @@ class Wanted:
     """Lines that outputs need."""
 
     split: str
-    shards: int  # number of shards
-    form: Form  # form of the lines
+    shards: int
+    form: Form
     tagged: bool = True  # True if lines begin with the tags of their corpora
 
     @property
@@ -167,9 +167,9 @@ LinkedForm: TypeAlias = Literal["linked_text", "linked_tsv", "linked_pieces"]
 class Linking:
     """Settings for the links of pieces of the lines of a part."""
 
-    form: LinkedForm  # the form of the lines
+    form: LinkedForm
     links: AlignedPart  # the links of the words of the part
-    vocabularies: Mapping[Side, BuiltVocabulary]  # vocabulary of each side
+    vocabularies: Mapping[Side, BuiltVocabulary]
     frames: Mapping[Side, Frame]  # for each side, the special pieces around the ids of each row
     words: bool = False  # True for word links after lines without tags, which are joined later
 

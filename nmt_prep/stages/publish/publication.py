@@ -51,7 +51,7 @@ Files: TypeAlias = "Mapping[str, PublishedFile]"  # Files by their names, which 
 class Publication:
     """A manifest, or an unfinished one."""
 
-    number: int  # number of the publication
+    number: int
     files: Mapping[str, PublishedFile | None]  # its files; None for a file that is being replaced or deleted
     fingerprint: str = ""  # fingerprint of the stage publish, while it is unfinished; else empty
 

@@ -187,12 +187,12 @@ class AnnounceTask:
 class UploadTask:
     """A file to upload."""
 
-    key: str  # name of the task
+    key: str
     settings: PublishSettings  # URL and options of the store
-    path: Path  # the file
+    path: Path
     name: str  # name of the file in the publication
     file: PublishedFile  # size and digest of the file
-    number: int  # number of the publication
+    number: int
 
 
 @dataclass(frozen=True)

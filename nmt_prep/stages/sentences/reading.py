@@ -97,7 +97,7 @@ SHARD_BYTES = 2 << 20  # Bytes of text of a shard, both sides together; a longer
 class ReadTask:
     """The documents of a corpus to read."""
 
-    key: str  # name of the task
+    key: str
     where: str  # key of the corpus in the config, for messages
     # names of documents, and their files by side; or the files that hold all of them
     files: tuple[tuple[str, dict[str, Path]], ...]

@@ -51,9 +51,9 @@ class SentencesOutput:
 class DocumentCorpus:
     """A corpus of documents."""
 
-    split: str  # the split of the corpus
+    split: str
     corpus: Corpus
-    documents: Documents  # its section `documents`
+    documents: Documents
     languages: tuple[str, str]  # the languages of both sides of its files
     prior: Path | None  # file of the prior model; None without one
 

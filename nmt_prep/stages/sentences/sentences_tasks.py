@@ -49,11 +49,11 @@ _CUT_WITHIN = 500  # Number of sentences before and after an even cut among whic
 class FirstTask:
     """A shard whose documents are divided into sentences and aligned for the first time."""
 
-    key: str  # name of the task
+    key: str
     where: str  # key of the corpus in the config, for messages
     raw: Path  # the shard
     options: Documents  # how the documents are divided
-    languages: tuple[str, str]  # the languages of both sides
+    languages: tuple[str, str]
     prior: Path | None  # a model of other text; None if there is none
     directory: Path  # directory for the files
 
@@ -175,10 +175,10 @@ class Prior:
 class LearnTask:
     """A corpus to learn a model from."""
 
-    key: str  # name of the task
+    key: str
     pairs: tuple[Path, ...]  # files with the text of beads
-    prior: Prior | None  # the prior; None without one
-    threads: int  # number of threads
+    prior: Prior | None
+    threads: int
     output: Path  # file for the model
 
 
@@ -201,14 +201,14 @@ LEARN = tuple(Round(f"sentences-{number}-learn", learn_beads, str, words="learni
 class AlignTask:
     """A shard to align by the words of a model."""
 
-    key: str  # name of the task
+    key: str
     shard: Shard  # the shard with the previous beads
     model: Path
     prior: Prior | None  # the model that learning started from; None without one
     learned: bool  # True if the model learned from the previous beads
-    priors: Priors  # prior probabilities of the beads
+    priors: Priors
     level: Level | None  # the scores of the corpus; None before they are known
-    languages: tuple[str, str]  # the languages of both sides
+    languages: tuple[str, str]
     least: float | None  # least score of a pair; None to keep all
     output: Path  # directory for files, or the file of pairs of the last round
 
@@ -235,11 +235,11 @@ AGAIN = Round("sentences-1", align_again, Shard, made=lambda _, shard: shard.fil
 class AlignedPairs:
     """The pairs of a shard."""
 
-    pairs: int  # number of pairs
+    pairs: int
     weak: int  # number of pairs that were dropped for their scores
     notes: tuple[DocumentNote, ...]  # notes of its documents, or pieces of documents
     sha256: str  # digest of the file; empty if there are no pairs, and so no file
-    size: int  # size of the file in bytes
+    size: int
 
 
 def write_pairs(task: AlignTask, tick: Tick) -> AlignedPairs:

@@ -192,8 +192,8 @@ def side_suffix(config: Config, side: Side) -> str:
 class VocabOutput:
     """The vocabulary of each side; both are the same if it is shared."""
 
-    source: VocabularyFacts  # vocabulary of the source side
-    target: VocabularyFacts  # vocabulary of the target side
+    source: VocabularyFacts
+    target: VocabularyFacts
     pieces: dict[Side, dict[str, int]]  # for each side, the ids of the pieces that the config names
 
     def sides(self) -> dict[Side, VocabularyFacts]:

@@ -42,12 +42,12 @@ class SampleFile:
 class CountTask:
     """A slice of a sample to count: the lines that start at or after byte ``start`` and before byte ``end``."""
 
-    key: str  # name of the task
+    key: str
     sample: Path  # file with the sampled lines
     start: int  # byte offset in the file, inclusive
     end: int  # byte offset in the file, exclusive
-    options: VocabOptions  # options of the vocabulary
-    output: Path  # file to write
+    options: VocabOptions
+    output: Path
 
 
 def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: Path) -> Iterator[CountTask]:
@@ -84,9 +84,9 @@ class VocabularyTask:
     samples: tuple[Path, ...]  # files of the lines to train from
     sample_bytes: int  # total size of these files, in bytes
     counted: tuple[Path, ...]  # files with the counts of these lines; empty if the lines are not counted yet
-    output: Path  # file to write
-    options: VocabOptions  # options of the vocabulary
-    threads: int  # native threads to use
+    output: Path
+    options: VocabOptions
+    threads: int
     memory: int  # bytes of memory that training may use
 
 

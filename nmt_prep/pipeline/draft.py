@@ -145,11 +145,7 @@ def mark_output_directory(workspace: Workspace) -> None:
 
 
 def note_made(private: Path, directory: str, files: Iterable[str]) -> None:
-    """Records the current or imminent files of a stage's directory; flushes the record before returning.
-
-    Args:
-        files: paths relative to the stage's directory.
-    """
+    """Records the current or imminent files of a stage's directory, and flushes the record."""
     note = _note(private, directory)
     write_json(note, {"files": sorted(files)}, compact=True)
     with writing(note):

@@ -178,7 +178,6 @@ class TaskRunner:
         return results
 
     def _ended(self, round_: Round[T, R], tasks: Sequence[T], meter: Meter) -> Iterator[Done[T, R]]:
-        """Yields tasks as they end."""
         if not (round_.here or round_.by_all):
             yield from self.engine.map(round_.work, tasks, meter.advance)
             return
@@ -197,11 +196,7 @@ def run_rounds(rounds: Rounds[P], tasks: TaskRunner) -> P:
 # takes every n-th task of its round. Work that all processes do themselves (`by_all`) is cheap and its first stored
 # result counts, so all members see the same tasks.
 def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, RoundState]:
-    """Runs one share of a round; all earlier rounds must be finished.
-
-    Returns:
-        The number of tasks run now, and the state of the round.
-    """
+    """Runs one share of a round, once all earlier ones are finished; returns the number of tasks run, and the state."""
     ran, state = 0, RoundState(share.round, None)
 
     def step(pending: RoundTasks[T, R]) -> list[R] | None:
@@ -253,11 +248,7 @@ def unknown_rounds(rounds: Sequence[Round[Any, Any]]) -> tuple[RoundState, ...]:
 
 
 def _drive(rounds: Rounds[P], step: Callable[[RoundTasks[Any, Any]], list[Any] | None]) -> P | None:
-    """Runs a generator of rounds: ``step`` returns the results of each round, which are sent back into the generator.
-
-    Returns:
-        The return value of the generator; None if ``step`` returned None, which ends the drive early.
-    """
+    """Runs a generator of rounds; returns None if ``step`` returns None, which ends the drive early."""
     results: list[Any] | None = None
     try:
         pending = next(rounds)

@@ -116,11 +116,7 @@ class Pipeline:
         return steps
 
     def check_places(self, last: str | None) -> None:
-        """Checks that no stage would replace a directory that nmt_prep did not make.
-
-        Args:
-            last: name of the last stage to check; None for all stages.
-        """
+        """Checks that no stage up to ``last`` would replace a directory that nmt_prep did not make."""
         check_places(self.workspace, self.stages[: self._end(last)])
 
     def _end(self, last: str | None) -> int | None:
@@ -128,7 +124,6 @@ class Pipeline:
         return next((place for place, stage in enumerate(self.stages, 1) if stage.name == last), None)
 
     def _check(self, stages: Iterable[AnyStage]) -> None:
-        """Checks files and services outside of the run's directory that some stages need."""
         for stage in stages:
             stage.check(self.config)
 
@@ -219,7 +214,6 @@ class Pipeline:
         return outcomes
 
     def _report(self, outcome: Outcome) -> None:
-        """Reports the end of a stage, and the warnings that are new."""
         for warning in outcome.warnings if outcome.ran else ():
             self.progress.event("warning", stage=outcome.stage, message=str(warning), **as_json(warning))
         self.progress.event("stage_finished" if outcome.ran else "stage_fresh", **outcome.numbers)
@@ -271,7 +265,6 @@ class Pipeline:
     def _run(
         self, stage: AnyStage, above: dict[str, Manifest], engine: Engine, forced: bool
     ) -> tuple[Manifest, list[RoundTime]]:
-        """Runs a stage; returns its manifest, and the times of its rounds."""
         making = self._making(stage, above)
         making.draft.discard_others()
         self._begin(making)
@@ -340,7 +333,6 @@ class Pipeline:
             return {name: result.digests.get(name) or found[name] for name in names}
 
     def _begin(self, making: _Making) -> None:
-        """Prepares a stage for its tasks."""
         making.open()
         if making.stage.outside:
             self._withdraw(making.stage)
@@ -372,5 +364,4 @@ class Pipeline:
 
 
 def _files_by_directory(stage: AnyStage, manifest: Manifest) -> dict[str, list[str]]:
-    """Returns the files of a stage by the name of their directory, relative to it."""
     return {stage.directory: manifest.files_in(), **{name: manifest.files_in(name) for name in stage.beside}}

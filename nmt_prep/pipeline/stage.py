@@ -73,15 +73,10 @@ class Outputs:
 
     @cached_property
     def _read(self) -> dict[str, Any]:
-        """The outputs that were read, by the name of the stage."""
         return {}
 
     def read(self, stage: type[Stage[B, Any]]) -> B:
-        """Returns the output of a stage.
-
-        Raises:
-            OutputError: the stage's manifest does not hold its output.
-        """
+        """Returns the output of a stage, as its manifest records it."""
         kind: type[B] = stage.output
         try:
             if stage.name not in self._read:  # the output of a run with many corpora takes long to parse
@@ -113,11 +108,7 @@ class Outputs:
 
 
 def outputs_in(root: Path, stages: Iterable[type[AnyStage] | AnyStage], config: Config | None = None) -> Outputs:
-    """Returns the outputs of the stages that have run in a directory. Their ``config`` may be read only if it is given.
-
-    Raises:
-        OutputError: a manifest is damaged.
-    """
+    """Returns the outputs of the stages that have run in a directory. Their ``config`` is read only if it is given."""
     workspace = Workspace(root)
     read = ((stage.name, read_manifest(workspace.manifest(stage.name))) for stage in stages)
     manifests = {name: manifest for name, manifest in read if manifest is not None}
@@ -296,11 +287,7 @@ AnyStage: TypeAlias = "Stage[Any, Any]"  # A stage, whatever its output
 
 
 def observed_in(manifest: Manifest, stage: type[AnyStage]) -> Any:
-    """Returns the observations of a stage, of type ``stage.observed``, from its manifest.
-
-    Raises:
-        OutputError: the manifest does not hold them.
-    """
+    """Returns the observations of a stage, of type ``stage.observed``, from its manifest."""
     try:
         return parse_json_as(stage.observed, manifest.observed)
     except ValueError as error:

@@ -332,6 +332,5 @@ def aligned_splits(config: Config) -> tuple[str, ...]:
 
 
 def _given(config: Config) -> Path | None:
-    """Returns the path of the model that the config names."""
     model = section_of(config).model
     return None if model is None else config.base_dir / Path(model).expanduser()

@@ -256,11 +256,7 @@ def _fetch_remote(files: list[Needed], fetched: dict[str, Stored], job: Job) -> 
 
 
 def file_of_repository(file: HubFile, number: int, key: str, listing: Listing) -> Needed:
-    """Returns a file that was chosen in a repository.
-
-    Args:
-        number: its number among the chosen files, from 0.
-    """
+    """Returns the ``number``-th file that was chosen in a repository, counted from 0."""
     address = f"{listing.repository}@{listing.commit}/{file.path}"
     advice = "or the hub's list of files is wrong: run again later"
     return Needed(f"{key}/{number:05d}", (address,), file.sha256, advice=advice)

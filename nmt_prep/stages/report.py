@@ -201,7 +201,6 @@ def _pairs(job: Job, info: DatasetInfo, profile: Json) -> Json:
 
 
 def _text_bytes(parts: Mapping[str, Sequence[PairFile]]) -> Counter[tuple[str, str]]:
-    """Returns the bytes of text of each corpus, by split and name."""
     sizes: Counter[tuple[str, str]] = Counter()
     for split, listed in parts.items():
         for part in listed:
@@ -210,14 +209,12 @@ def _text_bytes(parts: Mapping[str, Sequence[PairFile]]) -> Counter[tuple[str, s
 
 
 def _documents(job: Job) -> Json:
-    """Returns the section on corpora of documents; none without one."""
     if not Sentences().applies(job.config):
         return {}
     return {"documents": _in_order(job.config, as_json(job.observed(Sentences))["corpora"])}
 
 
 def _cleaning(job: Job) -> Json:
-    """Returns the sections on cleaning; none if nothing is cleaned."""
     if job.config.clean is None:
         return {}
     output, seen = as_json(job.read(Clean)), as_json(job.observed(Clean))
@@ -234,7 +231,6 @@ def _cleaning(job: Job) -> Json:
 
 
 def _in_order(config: Config, section: Json) -> Json:
-    """Returns a section with splits and corpora in the order of the config."""
     return {
         split: {
             corpus.name: section[split][corpus.name]

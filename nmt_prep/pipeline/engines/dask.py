@@ -174,7 +174,6 @@ class DaskEngine(ExecutorEngine):
         self._progress.event("workers_changed", workers=len(workers), threads=threads, joined=joined, left=left)
 
     def _connect(self) -> Any:
-        """Returns a client of the cluster; starts the cluster if the config describes one."""
         address: Any = self._settings.scheduler
         if self._settings.cluster is not None:
             address = self._cluster = self._stack.enter_context(open_cluster(self._settings))

@@ -138,7 +138,6 @@ class Adequacy(LearnedRule):
 
 
 def _facts(text: Text, lowest: float | None, real: Sequence[Scored]) -> LearnedFacts:
-    """Returns the facts about the rule in a corpus; ``real`` is the histogram of the values of its pairs."""
     if text.result.left_out:
         return LearnedFacts(left_out=text.result.left_out)
     [bad] = text.result.bad

@@ -141,7 +141,6 @@ def is_active(config: Config) -> bool:
 
 
 def _compared(config: Config) -> Iterator[CleanedCorpus]:
-    """Yields the corpora whose pairs are compared with evaluation sets."""
     return (each for each in cleaned_corpora(config) if is_decontaminated(config, each.split, each.corpus))
 
 

@@ -243,7 +243,6 @@ class Clean(Stage[CleanOutput, Cleaned]):
 
 
 def _sample_rejects(job: Job, corpora: list[CorpusWork]) -> Rounds[None]:
-    """Yields the round that samples rejected pairs."""
     chosen = [work for work in corpora if work.of.rejects == "sample" and work.rejected]
     tasks = [
         RejectsTask(
@@ -260,7 +259,6 @@ def _sample_rejects(job: Job, corpora: list[CorpusWork]) -> Rounds[None]:
 
 
 def _observed(job: Job, made: Cleaned) -> CleanObserved:
-    """Returns the facts for the report."""
     leaks = leaks_of(made.corpora)
     losses = loss_warnings(made.corpora, made.explained)
     warnings = (*left_out(job, made.corpora), *losses, *leak_warnings(leaks), *made.remaining)
@@ -287,7 +285,6 @@ def _by_split(corpora: list[CorpusWork], facts_of: Callable[[CorpusWork], Any]) 
 
 
 def _rule_facts(cleaner: Cleaner, work: CorpusWork) -> dict[str, RuleFacts]:
-    """Returns the facts about the rules of a corpus, by key."""
     from nmt_prep.cleaning.rules import rule_options  # noqa: PLC0415  (loads all rules)
 
     bounds: Mapping[str, dict[str, RuleBounds]] = {

@@ -237,11 +237,7 @@ def plan_splits(job: Job) -> Rounds[DedupPlan]:
 def deduplicate(
     job: Job, corpora: Sequence[CorpusWork], plan: DedupPlan, this: DedupPass
 ) -> Rounds[list[ComparedSplit]]:
-    """Yields the rounds of a pass that compares pairs, and adds the results to the corpora.
-
-    Returns:
-        The splits, with the results of the comparisons.
-    """
+    """Yields the rounds of a pass, and adds the results to the corpora; returns the splits with their results."""
     splits = [_split(job, name, ranges.bits, corpora, this) for name, ranges in plan.keys.items()]
     settings, rounds = effective_dedup(section_of(job.config)), dedup_rounds(job.config, this)
     # A dropped pair must not count in later comparisons: if a line occurs twice with the same translation, it has one
@@ -297,7 +293,6 @@ def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork], this: 
 
 
 def _compare(job: Job, comparison: Comparison, splits: Sequence[ComparedSplit], marked: str | None) -> Rounds[None]:
-    """Yields the round of a comparison, and adds the files that it writes to the splits."""
     step = STEPS[comparison.compared]
     tasks = {split.name: _decisions(job, split, comparison, marked) for split in splits}
     total = sum(part.file.pairs for split in splits for part in split.compared(comparison))

@@ -149,11 +149,7 @@ CHECK = Round("check-first", check_corpus, str, unit="corpora", by_all=True)
 
 
 def apply_rules(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, str]]:
-    """Yields the rounds that clean the compiled parts, and adds the results to the corpora.
-
-    Returns:
-        Explanations for the loss of most pairs, by name of the corpus.
-    """
+    """Yields the rounds that clean the parts; returns why corpora lost most pairs, by name of the corpus."""
     tasks = {work.name: work.tasks(job, "rules") for work in corpora}
     firsts = yield from FIRST.run_groups(
         {work.name: tasks[work.name][: work.early] for work in corpora},

@@ -114,11 +114,7 @@ Scored: TypeAlias = tuple[int, ...]  # Histogram of the scores of a part in fine
 def write_scores(
     task: ScoreTask, model: Model, score: Callable[[TextColumn, TextColumn, Integers], Values], tick: Tick
 ) -> Scored:
-    """Writes the scores of the pairs of a part. It ticks for each pair.
-
-    Args:
-        tick: callback for progress.
-    """
+    """Writes the scores of the pairs of a part. It ticks for each pair."""
     learned = np.zeros(0, np.uint64) if task.learned is None else np.load(task.learned)
     scores: list[Values] = [np.zeros(0)]
     for batch in iter_pairs(task.part, columns=SIDES):
@@ -167,11 +163,7 @@ class Text:
         estimate: Callable[[Bins], AutoThreshold],
         without: str,
     ) -> LearnedFacts:
-        """Returns the facts about the rule in a corpus that has a model.
-
-        Args:
-            lowest: the lowest score that passes, as the config has it; None to find it.
-        """
+        """Returns the facts about a corpus with a model; ``lowest`` is the threshold in the config, None to find it."""
         kind, made = bad
         pairs = total_bins(real)
         compared = Compared(SCORE_EDGES, {"real": coarse(pairs), kind: coarse(made)})
@@ -261,7 +253,6 @@ class LearnedRule(CorpusRule):
             work.passed(job, self.this, parts)
 
     def _note(self, work: CorpusWork, facts: LearnedFacts, lowest: float | None) -> None:
-        """Records facts about the rule in a corpus for later passes and the report, and the lowest passing score."""
         work.facts[self.name] = facts
         work.bounds[self.name] = {"pair": RuleBounds(lowest)}
         if facts.compared is None:

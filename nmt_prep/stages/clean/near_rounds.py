@@ -106,7 +106,6 @@ class NearTask:
             yield self.group.sides(batch), places_of(batch, self.number)
 
     def file(self, kind: str) -> Path:
-        """Returns a file that the task writes."""
         return self.split.file(kind, self.number)
 
 
@@ -295,7 +294,6 @@ def _near_split(split: ComparedSplit, settings: DedupSettings, plan: Ranges) -> 
 def _part_tasks(
     which: str, splits: Sequence[ComparedSplit], common: Mapping[str, NearSplit]
 ) -> dict[str, list[NearTask]]:
-    """Returns a task for each part of each split."""
     return {
         split.name: [
             NearTask(

@@ -132,11 +132,7 @@ class PartOutput(ExitStack):
             self._rejected.write(self._sample.sample())
 
     def write(self, batch: pa.RecordBatch, verdict: Verdict, judged: Judged | None = None) -> None:
-        """Writes the kept and the rejected pairs of a batch.
-
-        Args:
-            judged: the batch as the rules judged it; None after other passes.
-        """
+        """Writes the kept and the rejected pairs of a batch; ``judged`` is None after passes other than the rules."""
         chosen = batch if verdict.kept.all() else batch.filter(pa.array(verdict.kept))
         self._kept.write(chosen)
         for side in SIDES:

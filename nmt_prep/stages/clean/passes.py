@@ -156,11 +156,7 @@ def apply_corpus_rules(job: Job, rules: Sequence[CorpusRule], corpora: Sequence[
 
 
 def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | None) -> Iterator[CorpusWork]:
-    """Yields the work on each corpus, without results.
-
-    Args:
-        against: the evaluation sets that pairs are compared with; None if there is none.
-    """
+    """Yields the work on each corpus, without results; ``against`` is None if there are no evaluation sets."""
     config, clean = job.config, section_of(job.config)
     compiled, directory = job.read(Compile).parts, job.directory_of(Compile)
     numbers = {split: count() for split in keys}

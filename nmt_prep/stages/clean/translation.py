@@ -80,7 +80,6 @@ class Translation(LearnedRule):
 
     @staticmethod
     def options_of(spec: object) -> TranslationOptions:
-        """Returns the checked options of the rule."""
         return checked_options(TRANSLATION, TranslationOptions, spec)
 
     def load(self, path: Path, *, learns: bool) -> object:
@@ -102,11 +101,6 @@ class Translation(LearnedRule):
 
 
 def _facts(text: Text, number: int, lowest: float | None, real: Sequence[Scored]) -> LearnedFacts:
-    """Returns the facts about the rule in a corpus.
-
-    Args:
-        lowest: the lowest score that passes, as the config has it; None to find it.
-    """
     if text.result.left_out:
         return LearnedFacts(left_out=text.result.left_out)
     bad: BadScores = text.result.bad[number]

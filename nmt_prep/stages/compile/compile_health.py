@@ -62,11 +62,7 @@ def key_file(path: Path | None) -> Iterator[BinaryIO | None]:
 
 
 def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: BinaryIO | None) -> Iterator[PairBatch]:
-    """Yields batches of pairs and counts them.
-
-    Args:
-        keys: a file to write the keys of pairs to, uint64; None if there is none.
-    """
+    """Yields batches of pairs and counts them; writes the keys of pairs to a file, if given, as uint64."""
     for batch in batches:
         hashes = observer.add({"source": batch.source, "target": batch.target}, keys=keys is not None)
         if keys is not None and hashes is not None:
@@ -155,7 +151,6 @@ def look_in_train(task: InTrainTask, meter: Meter | None) -> InTrain:
 
 
 def _keys(path: Path) -> Iterator[npt.NDArray[np.uint64]]:
-    """Yields the keys in a file in batches."""
     try:
         with path.open("rb") as file:
             while data := file.read(8 * _KEYS_AT_A_TIME):
@@ -243,7 +238,6 @@ def _frequent(corpus: ObservedCorpus, counted: Sequence[LineCounts]) -> Mapping[
 
 
 def _shared(corpus: ObservedCorpus, found: InTrain | None) -> Iterator[HealthWarning]:
-    """Yields a warning if a corpus outside of train shares pairs with train."""
     if corpus.same_as is not None:
         text = f"it reads the same files as {corpus.same_as}; scores on it will be meaningless"
         yield HealthWarning("eval_in_train", text, corpus.name, corpus.split, None, corpus.facts.pairs, 1.0)

@@ -152,7 +152,6 @@ class Compile(Stage[CompileOutput, Compiled]):
 
 
 def _loss_warnings(corpora: Mapping[str, Mapping[str, CorpusCounts]]) -> Iterator[HealthWarning]:
-    """Yields a warning for each corpus whose pairs are mostly unusable."""
     for split, counted in corpora.items():
         for name, counts in counted.items():
             dropped = {reason: n for reason, n in counts.dropped.items() if n and reason != "vocab_only"}
@@ -191,7 +190,6 @@ def _keys_file(job: Job, source: CorpusFiles, number: int) -> Path | None:
 
 
 def _to_join(job: Job, made: Iterable[tuple[CorpusFiles, Sequence[CompiledSlice]]]) -> list[Joined]:
-    """Returns the corpora that join others, with the compiled parts of these."""
     compiled = {
         (source.split, source.corpus.name): (source.corpus, [part for each in slices for part in each.parts])
         for source, slices in made
@@ -277,7 +275,6 @@ def file_steps(job: Outputs, split: str, corpus: Corpus) -> dict[Path, FileSteps
 
 
 def _files_by_key(job: Outputs, split: str, corpus: Corpus) -> dict[str, dict[Path, CorpusFile]]:
-    """Returns the files of a corpus by their keys in the output of extract and their paths."""
     extracted = job.read(Extract).files
     return {
         wanted.key: {path_of(job, wanted, file): file for file in extracted[wanted.key]}

@@ -187,7 +187,6 @@ def _written(
     files: Mapping[Side, LinkedFile] = MappingProxyType({}),
     altered: Mapping[str, int] = MappingProxyType({}),
 ) -> CompiledSlice:
-    """Writes pairs to parts; returns the result of the task."""
     observer = PairObserver(task.source.corpus.spoken(task.languages), observed_sides(task.source.corpus))
     with key_file(task.keys) as keys:
         parts = _write(task, observe(batches, observer, keys), files)

@@ -136,7 +136,6 @@ def _first_translations(lines: pa.Table) -> pa.Table:
 
 
 def _sorted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Returns the rows sorted by some columns, the first column being the most significant."""
     return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in names]))
 
 
@@ -168,7 +167,6 @@ def join_range(task: JoinTask, tick: Tick) -> Rows:
 
 
 def _in_order(joined: pa.Table) -> pa.Table:
-    """Returns joined pairs in the order of their rows in the first corpus, then in the second."""
     return _sorted(joined, (*_PLACE, *(f"second_{name}" for name in _PLACE)))
 
 
@@ -203,7 +201,6 @@ def _write_groups(path: Path, rows: pa.Table, groups: Int64s, count: int) -> Row
 
 
 def _group(path: Path, number: int) -> pa.Table:
-    """Returns a group of rows of a file."""
     try:
         with pa.memory_map(str(path)) as file:
             return pa.Table.from_batches([pa.ipc.open_file(file).get_batch(number)])

@@ -46,11 +46,7 @@ class FindTask:
 
 
 def find_documents(task: FindTask, tick: Tick) -> bool:
-    """Writes the lengths of the documents of a part and the column ``document``. Ticks are pairs.
-
-    Returns:
-        True if the first document continues the last document of the previous part.
-    """
+    """Writes lengths of documents, and ``document``; True if the first one continues the previous part's last."""
     # `lengths` divides the part into documents, to shuffle them whole. `continues` marks the pairs that may be joined
     # with the pair before: in the same document, and next to it in the corpus. Where cleaning dropped a pair, the two
     # are neighbors now, but a text that joins them would have a hole.
@@ -87,7 +83,6 @@ def find_documents(task: FindTask, tick: Tick) -> bool:
 
 
 def _last_of(part: PairFile | None) -> tuple[str | None, int] | None:
-    """Returns the document and the row of the last pair of a part."""
     if part is None:
         return None
     batch = [*iter_pairs(part.path, [len(row_groups(part.path)) - 1], [DOCUMENT, "row"])][-1]

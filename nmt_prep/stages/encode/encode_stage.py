@@ -283,7 +283,6 @@ def _input_info(config: Config) -> InputInfo:
 
 
 def _linked(config: Config) -> bool:
-    """Returns True if the records hold links of words."""
     return config.records.layout == "text" and config.align is not None
 
 
@@ -319,7 +318,6 @@ def _with_licences(corpora: Sequence[Corpus], listed: Sequence[CorpusInfo]) -> t
 
 
 def _pairs_of_corpora(config: Config, corpora: Mapping[str, Sequence[str]]) -> dict[str, tuple[LanguagePair, ...]]:
-    """Returns the languages of the corpora of each split, given their names."""
     known = {(split, corpus.name): corpus.pair for split in corpora for corpus in config.directed(split) if corpus.pair}
     return {split: tuple(known[split, name] for name in names) for split, names in corpora.items()}
 

@@ -113,32 +113,18 @@ _GROUP_SHARDS = 8
 
 
 def shards_per_task(shards: int, text_bytes: int) -> int:
-    """Returns how many shards of a split a task writes: several if they are small, to flush them together.
-
-    Args:
-        text_bytes: UTF-8 bytes of both sides of its pairs.
-    """
+    """Returns how many shards of a split a task writes: several if they are small, to flush them together."""
     return min(max(_GROUP_BYTES * shards // max(text_bytes, 1), 1), _GROUP_SHARDS)
 
 
 def spill_buffer(memory: int, buckets: int | None = None) -> int:
-    """Returns the bytes of records that a task may buffer.
-
-    Args:
-        memory: memory of the task in bytes.
-        buckets: number of buckets; None for any number.
-    """
+    """Returns the bytes of records that a task with ``memory`` bytes may buffer."""
     wanted = _LARGEST_BUFFER if buckets is None else min(max(buckets * _SEGMENT, _CACHED_BUFFER), _LARGEST_BUFFER)
     return min(max(memory // 8, _SMALLEST_BUFFER), wanted)
 
 
 def in_buckets(plan: ShardPlan, text_bytes: int, memory: int) -> ShardPlan:
-    """Returns a plan whose buckets fit into memory, the same in all processes of a run. All give the same shards.
-
-    Args:
-        text_bytes: UTF-8 bytes of both sides.
-        memory: bytes of memory of all processes together.
-    """
+    """Returns a plan whose buckets fit into the memory of a run. All plans give the same shards."""
     largest = min(max(memory // _BUCKETS_IN_MEMORY, _SMALLEST_BUFFER), _LARGEST_BUCKET)
     return plan.divided(text_bytes + _BYTES_PER_RECORD * plan.rows, largest)
 

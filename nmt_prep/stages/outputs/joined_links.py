@@ -65,7 +65,6 @@ class JoinedLinks(JoinedText):
             yield TextBatch(source[0], target[0], corpora, pharaoh(found), weights, cut=found.too_long)
 
     def _texts(self, side: Side, pairs: TextBatch, corpora: npt.NDArray[np.int32], examples: Examples) -> _Side:
-        """Returns lines of text."""
         assert self.vocabularies is not None
         inside, _ = _inside(examples.first[side], examples.end)
         offsets = _ends(examples.end - examples.first[side])

@@ -287,7 +287,6 @@ def _joined(
 
 
 def _description(made: Made[Any]) -> dict[str, object]:
-    """Returns the content of ``output.json``."""
     return {
         "format": 1,
         "name": made.run.name,

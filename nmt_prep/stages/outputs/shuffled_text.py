@@ -213,11 +213,7 @@ class Linking:
 def places_of_lines(
     form: LinkedForm, tokenizer: Tokenizer, text: pa.Array, starts: pa.Array, before: npt.NDArray[np.int32]
 ) -> tuple[pa.Array, Words, Words]:
-    """Returns lines of text, and the spans of their words and pieces.
-
-    Args:
-        before: UTF-8 bytes of the starts.
-    """
+    """Returns lines of text after ``starts`` of ``before`` bytes, and the spans of their words and pieces."""
     words = words_of(TextColumn.from_arrow(text))
     lines = pc.binary_join_element_wise(starts, text, pa.scalar("", text.type))
     # The tokenizer must see the line as a reader of the output does: with the tag, and in TSV without tabs.

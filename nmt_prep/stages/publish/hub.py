@@ -125,7 +125,6 @@ class HubPublisher(Publisher):
         return {"repo_id": self._hub.repository, "repo_type": "dataset", "revision": self._hub.revision or "main"}
 
     def _head(self) -> str:
-        """Returns the last commit of the branch."""
         return str(self._repeated(lambda: self._api.repo_info(**self._branch)).sha)
 
     def _before(self) -> Publication:

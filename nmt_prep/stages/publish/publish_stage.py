@@ -85,7 +85,6 @@ def _head(
     hub: HubAddress,
     stages: Sequence[type[AnyStage]],
 ) -> list[str]:
-    """Returns the header of the card."""
     corpora = [(split, corpus.name) for split, listed in info.corpora.items() for corpus in listed]
     licence = {"license": sorted({_hub_licence(licences.get(corpus)) for corpus in corpora})}
     configs = [

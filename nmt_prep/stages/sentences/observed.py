@@ -57,11 +57,7 @@ class DocumentNote:
 def note_of(
     name: str, beads: Beads, scores: npt.NDArray[np.float64], level: Level, sentences: tuple[int, int]
 ) -> DocumentNote:
-    """Returns the note of a document.
-
-    Args:
-        scores: scores of the beads; NaN for beads without score.
-    """
+    """Returns the note of a document; scores are NaN for beads without one."""
     sizes = np.column_stack([beads[:, 1] - beads[:, 0], beads[:, 3] - beads[:, 2]])
     kinds = Counter(f"{a}-{b}" for a, b in sizes.tolist())
     known = scores[~np.isnan(scores)]

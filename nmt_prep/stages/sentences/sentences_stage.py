@@ -253,7 +253,6 @@ def _read_task(job: Job, of: DocumentCorpus) -> ReadTask:
 
 
 def _first_tasks(job: Job, of: DocumentCorpus, shards: Sequence[RawShard]) -> list[FirstTask]:
-    """Returns the tasks that divide the documents of a corpus into sentences, and find first paths."""
     return [
         FirstTask(f"first-{shard.file.stem}", of.where, shard.file, of.documents, of.languages, of.prior, job.scratch)
         for shard in shards
@@ -276,11 +275,7 @@ def _learned(
     shards: Mapping[str, Sequence[Shard]],
     priors: Mapping[str, Prior],
 ) -> Rounds[dict[str, list[AlignTask]]]:
-    """Yields the rounds that learn models; returns the tasks that find the paths of each corpus by its model.
-
-    Args:
-        number: number of the model of a corpus, from 0.
-    """
+    """Yields the rounds that learn the ``number``-th models; returns the tasks that align each corpus by its model."""
     taken = {name: _taken(shards[name], of.documents.pairs) for name, of in corpora.items()}
     counts = {name: sum(shard.count for shard in listed) for name, listed in taken.items()}
     threads = threads_for(job, counts)
@@ -311,12 +306,7 @@ def _align_tasks(
     model: Path,
     prior: Prior | None,
 ) -> list[AlignTask]:
-    """Returns the tasks that find the paths of a corpus by a model; the tasks of the last model write pairs.
-
-    Args:
-        number: number of the model, from 0.
-        prior: the prior; None if there is none.
-    """
+    """Returns the tasks that align a corpus by its ``number``-th model; those of the last model write pairs."""
     last = number + 1 == len(LEARN)
     priors = BeadTotals.sum(shard.totals for shard in shards).priors()
     level = Level.sum(shard.level for shard in shards) if last else None
@@ -338,7 +328,6 @@ def _align_tasks(
 
 
 def _extracted_files(job: Outputs, of: DocumentCorpus) -> list[tuple[str, dict[str, Path]]]:
-    """Returns the extracted files of a corpus: names, and the files of its parts."""
     extracted = job.read(Extract).files
     wanted = {file.key.rpartition("/")[2]: file for file in wanted_by(of.split, of.corpus)}
     paths = {

@@ -127,7 +127,6 @@ def _load(files: Mapping[str, Path], key: str, config: Config, options: Existing
 
 
 def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Tokenizer:
-    """Loads a vocabulary from its files."""
     path = files[key]
     if path.is_dir():
         raise VocabularyError(
@@ -159,7 +158,6 @@ def _layout(tokenizer: Tokenizer, options: ExistingVocab) -> IdLayout | None:
 
 
 def _tags(config: Config, side: Side) -> dict[str, str]:
-    """Returns the tags of a side by their keys in the config."""
     return {
         f"splits.{split}.{corpus.name}.tag.{side}": corpus.tags[side]
         for split in config.splits

@@ -76,7 +76,7 @@ class Text:
             model = updated(model, merge([count(model, *self.columns, self.threads)]), self.threads)
         self.copies = np.ones(len(source), np.int64)
         self.halves = halves_of(*self.columns)
-        self.classifier: Classifier = learning.learn(model, *self.columns, self.copies, threads=self.threads).classifier
+        self.classifier: Classifier = learning.learn(model, *self.columns, self.copies, threads=self.threads)[0]
         self.pairs = MarkedPairs.of(model, *self.columns, self.threads)
 
     def judged(self, made: MarkedPairs, origins: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:

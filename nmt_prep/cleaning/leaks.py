@@ -31,7 +31,7 @@ class EvaluationSet:
 
     name: str  # such as `dev/news`, `wmt22/en-de` or `extra.txt`
     entry: str  # name of the evaluation set that it belongs to, such as `dev`, `wmt22` or `extra.txt`
-    segments: int  # number of its segments
+    segments: int
 
     @property
     def reason(self) -> str:
@@ -44,8 +44,8 @@ class Against:
     """Evaluation segments to search the pairs of a corpus for."""
 
     file: Path  # the file with the segments of all sets
-    sha256: str  # digest of the file
-    sets: tuple[EvaluationSet, ...]  # the sets, by number
+    sha256: str
+    sets: tuple[EvaluationSet, ...]
     coverage: float  # the share of n-grams by which a pair contains a segment
     drop: bool  # true to drop pairs, false to count them only
 
@@ -55,8 +55,8 @@ class LeakExample:
     """A pair that contains a segment."""
 
     row: int  # row of the pair in its corpus, counted from 0
-    source: str  # source side of the pair
-    target: str  # target side of the pair
+    source: str
+    target: str
     segment: int  # row of the segment in its set, counted from 0
     first: str  # the first side of the segment, or its only one
     second: str  # its second side; empty for a segment with one side
@@ -117,6 +117,7 @@ class LeakFinder:
     @property
     def leaks(self) -> Leaks:
         """The leaks that were found so far."""
+        # A segment may be found only as the second-closest of pairs: then its set is listed without pairs of its own.
         sets = self._segments.sets
         return {
             number: replace(
@@ -129,6 +130,7 @@ class LeakFinder:
     @property
     def counts(self) -> CleanCounts:
         """The counts of dropped pairs so far, to add to the counts of the rules."""
+        # A leak that a rule drops too counts as failed here, but is dropped for the rule: rules come first.
         dropped = {each.reason: 0 for each in self._sets if self._drop}
         failed = dict(dropped)
         for number, leaks in self._leaks.items() if self._drop else ():
@@ -138,6 +140,9 @@ class LeakFinder:
 
     def judge(self, judged: Judged, rows: Places) -> Verdict:
         """Adds the leaks of a batch, and returns which of its pairs are dropped, by the rules or as leaks."""
+        # Leaks are counted in all pairs, whatever the rules say of them: the report tells how much of a set a corpus
+        # contains. What is rejected is merged at the end: `judged` describes the pairs that the rules drop, in order,
+        # and `own` marks the others among all rejected pairs.
         matches = self._segments.index.search(judged.text)
         leaked = matches.closest >= 0
         sets = np.where(leaked, self._segments.sets[matches.closest], -1)
@@ -183,7 +188,6 @@ class LeakFinder:
 
 
 def _by_rules(judged: Judged) -> tuple[pa.Array, pa.Array, Values, Values]:
-    """Returns the reasons, columns, values and thresholds of the pairs that the rules drop."""
     dropped = judged.reasons[~judged.kept]
     return pa.array(judged.names).take(pa.array(dropped)), judged.columns, judged.values, judged.thresholds
 

@@ -112,12 +112,7 @@ def no_words(model: Model) -> tuple[Integers, Integers]:
 def count_words(
     model: Model, pairs: NumberedPairs, copies: Integers, sums: tuple[Integers, Integers], threads: int = 1
 ) -> None:
-    """Adds the words of pairs to the sums of a text.
-
-    Args:
-        copies: how often the model counted each pair: int64, shape ``[pairs]``.
-        threads: number of threads; it does not change the result.
-    """
+    """Adds the words of pairs to the sums of a text, each pair as often as the model counted it (``copies``)."""
     count_adequacy_words(model.aligner, pairs, copies, model.links, SCORE_OPTIONS, *sums, threads)
 
 
@@ -140,19 +135,17 @@ def features(
     sample: MarkedPairs | None = None,
     origins: Places | None = None,
 ) -> tuple[Floats, Gaps]:
-    """Returns the features of pairs, and for each pair the words of either side that the other side translates least.
+    """Returns the features of pairs, float64, shape ``[pairs, features]``; and their gaps, see :class:`Judged`.
 
     Args:
-        copies: how often the model counted each pair of the sample, whose counts are left out: int64.
-        threads: number of threads; it does not change the result.
+        copies: how often the model counted each pair of the sample: int64.
         sample: pairs of which the judged pairs are made; None if they are the judged pairs themselves.
         origins: for each judged pair the pairs of the sample that it is made of: int32, shape ``[pairs, 2]``; -1 for
             none.
-
-    Returns:
-        The features, float64, shape ``[pairs, features]``; and the gaps of source and target (first word, word after
-        the last), int32, shape ``[pairs, 4]``, 0 without a gap.
     """
+    # Leave-one-out: a judged pair's features are computed without the counts that its original pairs added to the model
+    # and to the reference. A defective pair keeps most links of its original, so with these counts the model would
+    # know its words by heart, and the trees would learn to tell known pairs from new ones.
     numbered = judged.numbered()
     return adequacy_features(
         model.aligner,
@@ -172,6 +165,7 @@ def features(
 
 def halves_of(source: TextColumn, target: TextColumn) -> Integers:
     """Returns the half, 0 or 1, that each pair belongs to by its normalized text: int64, shape ``[pairs]``."""
+    # By text, not by row: duplicates are in the same half, and a run finds the half again without storing it.
     return (keys_of_pairs(source, target, "normalized")[:, 0] & np.uint64(1)).astype(np.int64)
 
 
@@ -197,20 +191,16 @@ class Forest:
 class Judged:
     """The judgements of a classifier on pairs."""
 
-    # 0 is the value that one good pair in a hundred of this length falls below; higher is better; NaN for pairs with a
-    # side without words: float64, shape `[pairs]`
+    # 0 is the value that 1 % of the good pairs of this length fall below; higher is better; NaN for pairs with a side
+    # without words: float64, shape `[pairs]`
     values: Floats
-    # for each pair the first word of the gap of the source, the word after its last, and the same of the target: int32,
-    # shape `[pairs, 4]`. A gap is the run of words that the other side translates least; both are 0 if every word is
-    # translated.
+    # for each pair the first word of the source's gap, the word after its last, and the same of the target: int32,
+    # shape `[pairs, 4]`. A gap is the run of words that the other side translates least; both are 0 if there is none.
     gaps: Gaps
     wider: Integers  # the side with the wider gap, 0 for the source and 1 for the target: int64, shape `[pairs]`
 
     def unanswered(self, source: TextColumn, target: TextColumn, *, pretokenized: bool) -> Gaps:
-        """Returns the position in each pair of the words that the other side translates least.
-
-        Args:
-            pretokenized: true if words are separated by ASCII white space.
+        """Returns where in each pair the words are that the other side translates least.
 
         Returns:
             The side, 0 or 1, or -1 if every word is translated; the first byte of the words in the line; and the byte
@@ -230,17 +220,13 @@ class Judged:
 class Classifier:
     """Judges pairs."""
 
-    model: Model  # the model of word alignment
-    reference: Reference  # the usual values and lengths of the corpus that the classifier learned from
+    model: Model
+    reference: Reference  # of the corpus that the classifier learned from
     forests: tuple[Forest, Forest]  # trees learned from either half of that corpus
-    lowest: tuple[float, ...]  # for each class of lengths the log-odds whose value is 0
+    lowest: tuple[float, ...]  # for each length class the log-odds whose value is 0
 
     def judge(self, source: TextColumn, target: TextColumn, copies: Integers | int = 0, threads: int = 1) -> Judged:
-        """Judges pairs, each by the trees learned from the half to which it does not belong.
-
-        Args:
-            threads: number of threads; it does not change the result.
-        """
+        """Judges pairs, each by the trees learned from the half to which it does not belong."""
         pairs = MarkedPairs.of(self.model, source, target, threads)
         if isinstance(copies, int):
             copies = np.full(len(pairs), copies, np.int64)
@@ -251,6 +237,8 @@ class Classifier:
 
     def values(self, rows: Floats, pairs: MarkedPairs, halves: Integers, threads: int = 1) -> Floats:
         """Returns the values of pairs, given their features and halves: float64, shape ``[pairs]``."""
+        # Short pairs have lower log-odds than long ones, for want of evidence. The lowest log-odds of each length class
+        # become 0, so that one threshold fits pairs of all lengths.
         values = -np.array(self.lowest)[length_classes(pairs)]
         for half, forest in enumerate(reversed(self.forests)):
             values[halves == half] += forest.trees.predict(rows[halves == half], threads)
@@ -305,16 +293,15 @@ def _restored(model: Model, facts: object, arrays: Mapping[str, npt.NDArray[Any]
         raise ValueError("the settings of its classifier are not numbers")
     if not 1e-6 < words < 1e6 or not 1e-6 < characters < 1e6:
         raise ValueError("the lengths of its sides differ too much")
-    sums = [
+    source, target = (
         _sums(arrays[f"{side}.sums"], len(vocabulary))
         for side, vocabulary in zip(SIDES, model.vocabularies, strict=True)
-    ]
+    )
     forests = [Forest(tuple(np.ascontiguousarray(arrays[f"{number}.{name}"]) for name in _ARRAYS)) for number in (0, 1)]
     for forest in forests:
         _ = forest.trees  # checks the arrays
-    return Classifier(
-        model, Reference((sums[0], sums[1]), (words, characters)), (forests[0], forests[1]), tuple(lowest)
-    )
+    reference = Reference((source, target), (words, characters))
+    return Classifier(model, reference, (forests[0], forests[1]), tuple(lowest))
 
 
 def _sums(flat: npt.NDArray[np.int64], words: int) -> npt.NDArray[np.int64]:

@@ -6,6 +6,8 @@ defective pairs leave out the pairs' own counts in the model of word alignment. 
 their text; the trees learned from one half judge the other, so that no pair is judged by trees that learned from it.
 The trees learn twice: the second time without the good pairs that the first trees doubt most, so that a corpus with
 many incomplete pairs does not teach that they are good.
+
+Arrays ``copies`` contain how often the model counted each pair: int64, shape ``[pairs]``.
 """
 
 from __future__ import annotations
@@ -85,14 +87,6 @@ Keys: TypeAlias = "npt.NDArray[np.uint64]"
 _Classes: TypeAlias = "npt.NDArray[np.bool_]"
 
 
-@dataclass(frozen=True)
-class Learned:
-    """A classifier, and the number of good pairs that it learned from."""
-
-    classifier: Classifier
-    good: int
-
-
 def learn(
     model: Model,
     source: TextColumn,
@@ -101,27 +95,29 @@ def learn(
     seed: int = 1,
     threads: int = 1,
     sums: tuple[Integers, Integers] | None = None,
-) -> Learned:
-    """Learns a classifier.
+) -> tuple[Classifier, int]:
+    """Learns a classifier; also returns the number of good pairs that it learned from.
 
     Args:
-        copies: how often the model counted each pair: int64, shape ``[pairs]``.
-        threads: number of threads; it does not change the result.
-        sums: sums of the words of the text in which each pair occurs as often as the model counted it
-            (:func:`~nmt_prep.cleaning.adequacy.classifier.count_words`); None if this text is the given pairs.
+        sums: word sums (:func:`~nmt_prep.cleaning.adequacy.classifier.count_words`) of the whole text that the pairs
+            are drawn from; None if the pairs are the whole text.
     """
     corpus = _Corpus.of(model, source, target, copies, threads, sums)
     rows, known = _good_rows(corpus, Draws(3 * seed))
+    # Each step has its own stream of random numbers, so that a change in one half does not change the other.
     halves = [_Half.of(corpus, half, rows, known, Draws(3 * seed + 1 + half)) for half in (0, 1)]
+    # Cross-fitting: log-odds always come from the other half's trees. Trees score pairs that they learned from too
+    # well, which would hide incomplete pairs among the good ones and make the lowest values too high.
     forests, odds = _cross_fitted(halves, threads)
     doubtful = min(_DOUBTFUL * _incomplete(halves, odds), _MOST_DOUBTFUL)
     certain = [half.without_doubtful(values, doubtful) for half, values in zip(halves, odds, strict=True)]
     forests, _ = _cross_fitted(certain, threads)
+    # The final trees score all good pairs, the doubtful ones included: 1 % of good pairs are meant to fall below 0.
     odds = _cross_odds(forests, halves, threads)
     lengths = [length_classes(half.pairs) for half in halves]
     good = [half.kinds < 0 for half in halves]
     lowest = _lowest(*(np.concatenate([a[b] for a, b in zip(each, good, strict=True)]) for each in (odds, lengths)))
-    return Learned(Classifier(model, corpus.reference, (forests[0], forests[1]), lowest), len(rows))
+    return Classifier(model, corpus.reference, (forests[0], forests[1]), lowest), len(rows)
 
 
 @dataclass(frozen=True)
@@ -152,11 +148,7 @@ def first_pairs(batches: Iterable[pa.RecordBatch], most: int = SAMPLE_PAIRS) -> 
 def learn_first(
     model: Model, batches: Iterable[pa.RecordBatch], seed: int = 1, threads: int = 1
 ) -> tuple[Classifier, FirstPairs]:
-    """Learns a classifier from the words of all pairs of a text and from its first pairs, which it returns, too.
-
-    Args:
-        threads: number of threads; it does not change the result.
-    """
+    """Learns a classifier from all words of a text and from its first pairs; also returns these pairs."""
     sums = no_words(model)
 
     def counted() -> Iterator[pa.RecordBatch]:
@@ -166,11 +158,11 @@ def learn_first(
             yield batch
 
     first = first_pairs(counted())
-    return learn(model, *first.lines, first.copies, seed, threads, sums).classifier, first
+    return learn(model, *first.lines, first.copies, seed, threads, sums)[0], first
 
 
 def _cross_fitted(halves: list[_Half], threads: int) -> tuple[list[Forest], list[Floats]]:
-    """Returns the trees of each half, and the log-odds of its pairs by the trees of the other half."""
+    """Returns each half's trees, and the log-odds of each half's pairs by the other half's trees."""
     forests = [trained(half.features, half.kinds < 0, threads) for half in halves]
     return forests, _cross_odds(forests, halves, threads)
 
@@ -182,7 +174,9 @@ def _cross_odds(forests: list[Forest], halves: list[_Half], threads: int) -> lis
 
 
 def _incomplete(halves: list[_Half], odds: list[Floats]) -> float:
-    """Returns the estimated share of incomplete pairs among the good ones, given log-odds."""
+    """Estimates the share of incomplete pairs among the good ones."""
+    # The same mixture as for the rule's threshold: the log-odds of good pairs are those of complete pairs, plus a share
+    # of values like those of each defect. Exchanged targets are excluded: the guard has removed misaligned pairs.
     kinds, values = np.concatenate([half.kinds for half in halves]), np.concatenate(odds)
     bins = [
         np.histogram(np.clip(values[of], _EDGES[0], _EDGES[-1]), _EDGES)[0].tolist()
@@ -194,16 +188,9 @@ def _incomplete(halves: list[_Half], odds: list[Floats]) -> float:
 def defective_values(
     classifier: Classifier, source: TextColumn, target: TextColumn, copies: Integers, seed: int = 1, threads: int = 1
 ) -> list[Floats]:
-    """Returns the values of defective pairs that are made of the first pairs of a text.
+    """Returns the values of defective pairs that are made of a text's first pairs, for each kind but ``exchanged``.
 
-    Each is judged by the trees that did not learn from the original pair.
-
-    Args:
-        copies: how often the model counted each pair: int64, shape ``[pairs]``.
-        threads: number of threads; it does not change the result.
-
-    Returns:
-        The values of each of the :data:`~nmt_prep.cleaning.adequacy.defects.KINDS` but the first: float64.
+    Each defective pair is scored by the trees that did not learn from its original pair.
     """
     pairs = MarkedPairs.of(classifier.model, source, target, threads)
     rows = np.flatnonzero((pairs.source.sizes > 0) & (pairs.target.sizes > 0))[:MOST_PAIRS]
@@ -220,13 +207,13 @@ def defective_values(
 class _Corpus:
     """The pairs that a classifier learns from."""
 
-    model: Model  # a model of word alignment that was learned from the pairs
-    reference: Reference  # the usual values of the pairs
-    pairs: MarkedPairs  # the words of the pairs
-    copies: Integers  # how often the model counted each pair: int64, shape `[pairs]`
-    keys: tuple[Keys, Keys]  # keys of the sources and of the targets; equal lines have equal keys
+    model: Model  # a word alignment model that was learned from the pairs
+    reference: Reference
+    pairs: MarkedPairs
+    copies: Integers
+    keys: tuple[Keys, Keys]  # keys of sources and targets; equal lines have equal keys
     halves: Integers  # the half of each pair: int64, shape `[pairs]`
-    threads: int  # number of threads
+    threads: int
 
     @classmethod
     def of(
@@ -238,7 +225,6 @@ class _Corpus:
         threads: int,
         sums: tuple[Integers, Integers] | None,
     ) -> _Corpus:
-        """Returns the pairs of lines."""
         pairs = MarkedPairs.of(model, source, target, threads)
         if sums is None:
             sums = no_words(model)
@@ -249,15 +235,8 @@ class _Corpus:
 
     def features(self, made: Made) -> Floats:
         """Returns the features of pairs that are made of pairs of the corpus."""
-        return features(
-            self.model,
-            self.reference,
-            made.pairs,
-            self.copies,
-            self.threads,
-            sample=self.pairs,
-            origins=made.origins,
-        )[0]
+        given = (self.model, self.reference, made.pairs, self.copies, self.threads)
+        return features(*given, sample=self.pairs, origins=made.origins)[0]
 
 
 @dataclass(frozen=True)
@@ -265,8 +244,8 @@ class _Half:
     """Good and defective pairs of one half."""
 
     pairs: MarkedPairs
-    kinds: Integers  # the index of the defect of each pair; -1 for good pairs
-    features: Floats  # the features of the pairs
+    kinds: Integers  # the defect of each pair, as an index of `KINDS`; -1 for good pairs
+    features: Floats
 
     @classmethod
     def of(cls, corpus: _Corpus, half: int, rows: Integers, known: Floats, draws: Draws) -> _Half:
@@ -285,6 +264,8 @@ class _Half:
 
     def without_doubtful(self, odds: Floats, share: float) -> _Half:
         """Returns the pairs without a share of the good pairs: those with the lowest log-odds, which look defective."""
+        # Of the two limits the lower one counts: a good pair is dropped only if it also looks no better than nearly all
+        # defective pairs. Otherwise a clean corpus would lose its rare but complete pairs, such as free translations.
         good = self.kinds < 0
         limits = (np.sort(odds[of])[int(most * of.sum())] for of, most in ((good, share), (~good, _DEFECTIVE)))
         kept = np.flatnonzero(~good | (odds >= min(limits)))
@@ -292,9 +273,11 @@ class _Half:
 
 
 def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:
-    """Returns the numbers of good pairs, and their features."""
+    """Returns the rows of good pairs, and their features."""
     rows = np.flatnonzero((corpus.pairs.source.sizes > 0) & (corpus.pairs.target.sizes > 0))
     rows = rows[:SAMPLE_PAIRS]
+    # The guards are the values that 2 % of misaligned pairs exceed: the score catches misaligned pairs, and the value
+    # of each side catches pairs of which one side is cut, since its other side then lacks counterparts.
     others = exchanged(corpus.pairs, rows[: 2 * MOST_PAIRS], draws, corpus.keys)
     guards = np.sort(corpus.features(others)[:, _GUARDED], axis=0)[int(_GUARD * len(others.pairs)) :][:1]
     known = corpus.features(good(corpus.pairs, rows))
@@ -309,13 +292,13 @@ def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:
 
 
 def trained(rows: Floats, classes: _Classes, threads: int = 1) -> Forest:
-    """Returns trees that predict ``classes`` from features, as log-odds.
+    """Returns boosted trees that predict whether a pair is good from its features, as log-odds.
 
     Args:
         rows: features: float64, shape ``[pairs, features]``.
-        classes: bool, shape ``[pairs]``.
-        threads: number of threads; it does not change the trees.
     """
+    # The core learns from bin indexes, one byte per value: bins of equal count make the trees independent of the scale
+    # of a feature. Afterwards each split gets the bin's upper edge, so that prediction needs no bins.
     places = np.arange(1, ADEQUACY_BINS) * len(rows) // ADEQUACY_BINS
     edges = [np.unique(np.sort(column)[places]) for column in rows.T]
     bins = np.stack([np.searchsorted(edge, column) for edge, column in zip(edges, rows.T, strict=True)])
@@ -329,7 +312,7 @@ def trained(rows: Floats, classes: _Classes, threads: int = 1) -> Forest:
 
 
 def _lowest(odds: Floats, lengths: Integers) -> tuple[float, ...]:
-    """Returns for each class of lengths the log-odds that a share :data:`_LOWEST` of the good pairs falls below."""
+    """Returns for each length class the log-odds that 1 % of the good pairs fall below."""
     every = np.sort(odds)
     lowest = []
     for length in range(len(CLASSES) + 1):

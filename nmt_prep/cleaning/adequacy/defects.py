@@ -40,12 +40,9 @@ class Words:
         return (self.marks & 15) <= 1
 
     def joined(self, begins: Integers, ends: Integers) -> Words:
-        """Returns lines made of stretches of these words.
-
-        Args:
-            begins: first word of each stretch: int64, shape ``[lines, stretches]``.
-            ends: the word after the last word of each stretch, in the same shape.
-        """
+        """Returns lines made of word stretches, from ``begins`` to before ``ends``: int64, ``[lines, stretches]``."""
+        # `repeat(begin - start) + arange` gives begin, begin + 1, … within each stretch: `start` is the stretch's place
+        # in the result. An empty stretch contributes no word.
         sizes = np.maximum(ends - begins, 0)
         offsets = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
         flat = sizes.reshape(-1)
@@ -173,6 +170,8 @@ def joined(pairs: MarkedPairs, rows: Integers, draws: Draws) -> Made:
 
 def defective(pairs: MarkedPairs, rows: Integers, draws: Draws) -> Made:
     """Returns a copy of each pair with a random defect, except of pairs in which a defect is not possible."""
+    # The kind and the side are drawn for each pair first; then the pairs of one kind and side are changed together, in
+    # a fixed order. So the same seed gives the same defects, whatever the pairs contain.
     kinds = 1 + draws.below(np.full(len(rows), len(KINDS) - 1))
     changed = draws.shares(len(rows)) < 0.5  # true for the target, false for the source
     several = []
@@ -230,6 +229,8 @@ def _changed(
 
 def _bodies(words: Words, lines: Integers) -> tuple[Integers, Integers]:
     """Returns the begin and the end of the words between the opening and the closing punctuation of lines."""
+    # `first` and `last` are places in the list of all plain words; a line without any has `first == last`. The -1 at
+    # the end keeps `plain[first]` in range for such a line at the end of the text.
     plain = np.append(np.flatnonzero(words.plain), -1)
     first = np.searchsorted(plain[:-1], words.offsets[lines])
     last = np.searchsorted(plain[:-1], words.offsets[lines + 1])

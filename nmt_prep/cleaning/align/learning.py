@@ -88,7 +88,7 @@ def _added_words(a: Arrays, b: Arrays) -> dict[str, npt.NDArray[Any]]:
 _CellArrays: TypeAlias = "tuple[Integers, npt.NDArray[np.int32], Integers]"
 
 _FIRST_STEEPNESS = 2.0
-"""Factor by which the logarithm of a weight falls with the distance from the diagonal, in the round ``cells``."""
+"""Slope by which the logarithm of a weight falls with the distance from the diagonal, in the round ``cells``."""
 
 _COMBINATIONS_PER_CELL = 8
 """Maximum number of word combinations in the sample for the lexical table, as a multiple of the cells of the table."""
@@ -108,11 +108,6 @@ class Counter:
     """Counts batches of pairs for the next round of a model, in memory that does not grow with the number of pairs."""
 
     def __init__(self, model: Model, threads: int = 1) -> None:
-        """Prepares for counting.
-
-        Args:
-            threads: number of threads; it does not change the counts.
-        """
         if model.round is None:
             raise ValueError("the model is finished")
         self._model, self._round, self._threads = model, model.round, threads
@@ -128,6 +123,8 @@ class Counter:
 
     def add_numbered(self, pairs: NumberedPairs) -> None:
         """Counts a batch of numbered pairs, in any round but the first."""
+        # Expected counts of all batches go into one array per cell of the table, in place. Cells are sparse instead:
+        # their arrays grow with the text, so `_include` merges them.
         if self._round == "cells":
             self._include(_count_cells(self._model, pairs, self._threads))
             return
@@ -150,6 +147,8 @@ class Counter:
         return merge((counts for _, counts in reversed(self._parts)), self._threads)
 
     def _include(self, counts: Counts) -> None:
+        # Like a binary counter: only entries of equally many batches merge, so each batch is merged log2(n) times
+        # instead of n times, and there are at most log2(n) entries at a time.
         size = 1
         while self._parts and self._parts[-1][0] == size:
             counts = merge((self._parts.pop()[1], counts), self._threads)
@@ -165,11 +164,7 @@ def count(model: Model, source: TextColumn, target: TextColumn, threads: int = 1
 
 
 def updated(model: Model, counts: Counts, threads: int = 1) -> Model:
-    """Returns the model after its next round.
-
-    Args:
-        threads: number of threads; it does not change the model.
-    """
+    """Returns the model after its next round."""
     if counts.round != model.round:
         raise ValueError(f"the model needs counts of the round {model.round}, not of {counts.round}")
     if model.round == "words":
@@ -256,6 +251,8 @@ def _nothing_expected(model: Model) -> Counts:
 
 
 def _with_words(model: Model, arrays: Arrays) -> Model:
+    # A frequent word is learned whole; rare words share the counts of their stem, for want of evidence. The lexical
+    # table is made from a sample of pairs, drawn so that the sample's word combinations are a multiple of its cells.
     vocabularies = []
     for number, side in enumerate(SIDES):
         wholes, stems, counts = (arrays[f"{side}.{name}"] for name in ("wholes", "stems", "counts"))
@@ -283,6 +280,9 @@ def _with_cells(model: Model, arrays: Arrays, threads: int) -> Model:
 
 
 def _with_links(model: Model, arrays: Arrays, threads: int) -> Model:
+    # One step of expectation maximization. The evidence of a model in training is what is known beforehand (equal
+    # words, and the prior's counts), so it is added to the expected counts of every round. Diagonal rounds also drop
+    # cells with hardly any counts, so the evidence has to follow the slots that are left.
     assert model.lexicon is not None
     assert model.round is not None
     before = model.lexicon.table
@@ -305,7 +305,8 @@ def _jumps(counts: Integers) -> Weights:
 
 
 def _pruned(cells: _CellArrays, columns: int, most: int) -> _CellArrays:
-    """Returns the associated cells with the highest counts. Cells of one count are kept or dropped together."""
+    """Returns the associated cells with the highest counts."""
+    # Cells of one count are kept or dropped together, so the table does not depend on the order of equal counts.
     least = 0 if len(cells[2]) <= most else int(np.partition(cells[2], -most - 1)[-most - 1]) + 1
     return prune_cells(*cells, columns, least, _LEAST_ASSOCIATION)
 

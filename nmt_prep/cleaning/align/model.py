@@ -32,7 +32,7 @@ _UNSEEN = 0.03
 """Probability of a word given another word, if the table lacks the pair, as a multiple of the word's share in the
 text."""
 
-_STEEPNESS = 2.0  # Factor by which the logarithm of a link's weight falls with its distance from the diagonal
+_STEEPNESS = 2.0  # Slope by which the logarithm of a link's weight falls with its distance from the diagonal
 
 _PSEUDO_COUNT = 2.0
 """Count that scoring adds to each word, spread over the words of the other side by their shares. It makes words with
@@ -83,54 +83,32 @@ def first_jumps() -> Weights:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The lexical table, and the weights of jumps.
+    """The lexical table, and the weights of jumps."""
 
-    Attributes:
-        table: pairs of words with their probabilities.
-        forward: weights of the jumps of target words within the source side, from the longest jump back to the longest
-            jump ahead, then the weight of any longer jump: float32, shape ``[ALIGN_JUMPS + 1]``.
-        backward: weights of the jumps of source words within the target side, likewise.
-    """
-
-    table: LexicalTable
+    table: LexicalTable  # pairs of words with their probabilities
+    # weights of the jumps of target words within the source side, from the longest jump back to the longest jump ahead,
+    # then the weight of any longer jump: float32, shape `[ALIGN_JUMPS + 1]`
     forward: Weights
-    backward: Weights
+    backward: Weights  # weights of the jumps of source words within the target side
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model, finished or in training.
-
-    Attributes:
-        settings: settings of the model.
-        rounds_done: number of completed rounds of training.
-        vocabularies: the known words of source and target; none before the first round.
-        share: share of pairs in the sample from which the lexical table is made.
-        lexicon: the lexical table; None before the second round.
-        evidence: counts of links in the order of the table's slots: int64. A finished model has the counts of the text;
-            a model in training has the counts of the prior, or none.
-        prior: the model from which training starts; None for no prior, and after the round that uses it.
-    """
+    """A model, finished or in training."""
 
     settings: Settings
     rounds_done: int = 0
-    vocabularies: tuple[Vocabulary, ...] = ()
-    share: float = 1.0
-    lexicon: Lexicon | None = None
+    vocabularies: tuple[Vocabulary, ...] = ()  # the known words of source and target; none before the first round
+    share: float = 1.0  # share of pairs in the sample from which the lexical table is made
+    lexicon: Lexicon | None = None  # None before the second round
+    # counts of links in the order of the table's slots: int64. A finished model has the counts of the text; a model in
+    # training has what is known beforehand: half a link for each pair of equal words, and the counts of the prior
     evidence: Integers = field(default_factory=lambda: np.empty(0, np.int64))
-    prior: Model | None = None
+    prior: Model | None = None  # the model from which training starts, until the round that uses it
 
     @classmethod
     def start(cls, settings: Settings, prior: Model | None = None) -> Model:
-        """Returns a model before its first round of training.
-
-        Args:
-            settings: settings of the model.
-            prior: a finished model, whose counts are added to the counts of the text.
-
-        Raises:
-            AlignmentModelError: the prior is not finished, or divides lines into other words.
-        """
+        """Returns a model before its first round; the counts of a finished prior are added to those of the text."""
         if prior is not None:
             if not prior.finished:
                 raise AlignmentModelError("the prior is a model that is not finished; finish its training first")
@@ -154,12 +132,7 @@ class Model:
         return self.round is None
 
     def numbered(self, source: TextColumn, target: TextColumn, threads: int = 1) -> NumberedPairs:
-        """Returns pairs as numbers of words, for :meth:`align_numbered` and :meth:`score_numbered`.
-
-        Raises:
-            InvalidTextError: a line is not UTF-8.
-            ValueError: the sides have different numbers of lines, or the model has not had its first round.
-        """
+        """Returns pairs as word IDs, for :meth:`align_numbered` and :meth:`score_numbered`."""
         if not self.vocabularies:
             raise ValueError("the model has not counted words yet")
         columns = zip(self.vocabularies, (source, target), strict=True)
@@ -183,8 +156,6 @@ class Model:
         """Links the words of pairs.
 
         Args:
-            source: the source lines.
-            target: the target lines.
             symmetrize: method of joining the links of both directions.
             threads: number of threads; it does not change the result.
 
@@ -207,8 +178,6 @@ class Model:
         The score is the sum over both directions of the mean over words of log(p(word | other side) / p(word)).
 
         Args:
-            source: the source lines.
-            target: the target lines.
             copies: for each pair the number of equal pairs in the training text, itself included, whose counts are left
                 out: int64, shape ``[pairs]``, or one number for all pairs; 0 for text that is new to the model.
             threads: number of threads; it does not change the result.
@@ -250,8 +219,7 @@ class Model:
         """Writes a finished model to a file. The same model gives the same bytes.
 
         Args:
-            path: the file.
-            classifier: facts and arrays of a classifier to store with the model, named without the prefix
+            classifier: metadata and arrays of a classifier to store with the model, named without the prefix
                 :data:`CLASSIFIER`; None for no classifier.
 
         Raises:
@@ -287,12 +255,7 @@ class Model:
 
     @classmethod
     def load_with_classifier(cls, path: Path) -> tuple[Model, tuple[Any, dict[str, npt.NDArray[Any]]] | None]:
-        """Reads a model, and the unchecked facts and arrays of its classifier; None for no classifier.
-
-        Raises:
-            AlignmentModelError: the file is not a model, or is damaged.
-            OSError: the file cannot be read.
-        """
+        """Reads a model, and the unchecked metadata and arrays of its classifier if it has one."""
         facts, arrays = read_arrays(path, "model", _DTYPES | _CLASSIFIER_DTYPES)
         more = {name: arrays.pop(name) for name in _CLASSIFIER_DTYPES.keys() & arrays.keys()}
         classifier = None
@@ -336,23 +299,13 @@ shared_model = shared(Model.load)  # Returns the model in a file; see `shared`
 
 
 def tells(model: Model, source: TextColumn, target: TextColumn) -> bool:
-    """Returns true if lines have enough words on both sides to tell whether a model suits them."""
+    """Returns true if lines have enough words on both sides to judge whether a model suits them."""
     pretokenized = model.settings.pretokenized
     return all(len(words_of(lines, pretokenized=pretokenized).begins) >= _LEAST_WORDS for lines in (source, target))
 
 
 def check_known(model: Model, path: Path, source: TextColumn, target: TextColumn) -> None:
-    """Checks that a model suits a text. A text of a few words is not checked.
-
-    Args:
-        model: the model.
-        path: file with the text, for messages.
-        source: some source lines.
-        target: some target lines.
-
-    Raises:
-        AlignmentModelError: the model knows few of the words of a side.
-    """
+    """Checks that a model knows the words of a text, unless these are few; messages name the file ``path``."""
     if not tells(model, source, target):
         return
     for side, known in zip(SIDES, model.known(source, target), strict=True):

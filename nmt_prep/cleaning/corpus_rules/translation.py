@@ -53,7 +53,7 @@ class TranslationOptions(Section):
 
     @property
     def lowest(self) -> float | None:
-        """The lowest score that passes; None to find it."""
+        """The lowest score that passes, if the config sets it."""
         return None if self.min == "auto" else self.min
 
     @property
@@ -71,7 +71,7 @@ class TranslationOptions(Section):
         return path, Bounds(low=lowest if self.action == "drop" else -math.inf)
 
     def model_file(self, base_dir: Path) -> Path | None:
-        """Returns the path of the model that the config names; None without one."""
+        """Returns the path of the config's model, if it names one."""
         return None if self.model is None else base_dir / Path(self.model).expanduser()
 
 
@@ -89,8 +89,10 @@ def other_targets(lengths: Numbers, order: Keys, sources: Keys, targets: Keys) -
         targets: keys of the targets: uint64.
 
     Returns:
-        The numbers of the pairs whose sources are used, and for each the number of the pair whose target it gets.
+        The indexes of the pairs whose sources are used, and for each the index of the pair whose target it gets.
     """
+    # Targets of similar length make the hard case: a model tells sides of very different lengths apart too easily, and
+    # the threshold would be too low for the misaligned pairs of a corpus, whose lengths often fit.
     count = len(lengths)
     places = np.lexsort((order, lengths))
     chosen = np.full(count, -1, np.int64)
@@ -154,6 +156,8 @@ def auto_threshold(
             default.
         score: a given threshold to make estimates for, in whole bins; None to find it.
     """
+    # `certain` also weighs the given scores against those of the corpus when their mean is estimated. Estimates of gain
+    # are rounded before they are compared, so that the last bits, which differ between processors, decide nothing.
     mixture = _Mixture(edges, real, repaired, certain)
     noise, noisy, lost = mixture.noise, mixture.noisy, mixture.lost
     if score is not None:
@@ -179,6 +183,9 @@ class _Mixture:
     def __init__(
         self, edges: Sequence[float], real: Sequence[int], repaired: Sequence[int], certain: int | None
     ) -> None:
+        # First guess: half of the misaligned pairs score below their median, and hardly any clean ones, so the noise is
+        # the corpus's share below this median, divided by theirs. The bins up to `end` hold the noise and the lower
+        # half of the clean pairs, which is what the tail describes.
         width = (edges[-1] - edges[0]) / (len(edges) - 1)
         counts, shape = np.asarray(real, np.float64), np.asarray(repaired, np.float64)
         misaligned = _Misaligned(_smoothed(shape, _SMOOTHED / width), sum(repaired) if certain is None else certain)
@@ -188,6 +195,8 @@ class _Mixture:
         end = min(int(np.searchsorted(below, noise + (1 - noise) * _TAIL)) + 1, len(counts))
         end = max(end, _LEAST_FITTED_BINS)
         tail = Tail(width * np.arange(1 - end, 1, dtype=np.float64), max((1 - noise) * pairs * _TAIL * width, 1e-9))
+        # Each round fits the tail where few misaligned pairs score (from `begin` on), takes what the tail leaves below
+        # as noise, and moves the misaligned distribution to the scores that are then expected to be theirs.
         for _ in range(_ITERATIONS):
             begin = min(int(np.searchsorted(misaligned.below, _BELOW_FIT)), end - _LEAST_FITTED_BINS)
             noisy = noise * pairs * misaligned.density
@@ -198,6 +207,7 @@ class _Mixture:
             noisy = noise * pairs * misaligned.density
             noisy[:end] *= counts[:end] / (clean + noisy[:end] + 1e-12)
             misaligned.refit(noisy)
+        # Above the fitted bins, the clean pairs are all but the noise; within them, the tail gives their number.
         lost = (below - noise * misaligned.below) / max(1 - noise, 1 / pairs)
         lost[: end + 1] = _sums(clean) / max((1 - noise) * pairs, 1.0)
         self.noise, self.noisy = noise, misaligned.below
@@ -226,6 +236,8 @@ class _Misaligned:
 
     def refit(self, counts: Shares) -> None:
         """Moves and stretches the distribution."""
+        # Mean and variance are pooled from the expected counts in the corpus and from `certain` re-paired scores: a
+        # corpus with little noise says little about it, and keeps the distribution where the re-paired pairs put it.
         total = float(counts.sum()) + self._certain
         if total <= 0:
             return
@@ -241,7 +253,6 @@ class _Misaligned:
         self.density = np.diff(self.below)
 
     def _moments(self, counts: Shares) -> tuple[float, float]:
-        """Returns mean and variance of the bins of counts."""
         total = max(float(counts.sum()), 1e-9)
         mean = float((counts * self._places).sum()) / total
         return mean, float((counts * (self._places - mean) ** 2).sum()) / total
@@ -262,6 +273,9 @@ class Tail:
 
     def improve(self, counts: Shares, noise: Shares, begin: int) -> None:
         """Improves the fit to the counts by one step of expectation maximization, which contains one Newton step."""
+        # Poisson regression of the clean counts on 1, x and x². Steps are clipped, since a full Newton step from a poor
+        # start may diverge. If the step would make c positive, so that the tail rises again towards low scores, c is
+        # set to 0 and a line is fitted instead.
         clean = self.expected
         clean_counts = counts * clean / (clean + noise + 1e-12)
         terms, seen = self._terms[begin:], clean[begin:]
@@ -300,5 +314,5 @@ def _sums(counts: Shares) -> Shares:
 
 
 def _last(true: npt.NDArray[np.bool_]) -> int:
-    """Returns the number of values up to the last true one of a falling sequence. The first is true."""
+    """Returns the index of the last true value; the first is true."""
     return int(np.flatnonzero(true)[-1])

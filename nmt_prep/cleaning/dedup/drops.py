@@ -34,26 +34,18 @@ class DropWriter(GroupedWriter):
     """Writes a file with dropped pairs."""
 
     def __init__(self, path: Path, parts: int) -> None:
-        """Stores the path and the number of parts; creates nothing."""
         super().__init__(path)
         self._groups = np.arange(parts + 1)
         self._survivors = [np.zeros((0, 2), np.uint64)]
 
     def add(self, drops: Records) -> None:
-        """Adds dropped pairs.
-
-        Args:
-            drops: for each pair its place, ascending, and the place of the pair that is kept instead: uint64, shape
-                ``[pairs, 2]``.
-        """
+        """Adds dropped pairs: the place of each, ascending, and the place of the pair that is kept instead."""
         self.write(drops, np.searchsorted(parts_of(drops[:, 0]), self._groups).astype(np.uint64))
         self._survivors.append(np.column_stack(np.unique(drops[:, 1], return_counts=True)).astype(np.uint64))
 
     def clusters(self) -> ClusterSizes:
-        """Returns the number of clusters by size.
-
-        Requires that the file has all pairs that are dropped in favour of the same pair.
-        """
+        """Returns the number of clusters by size, if the file has all pairs that are dropped in favor of one pair."""
+        # `add` counts the drops of each survivor in a batch; a survivor of several batches has several counts to sum.
         survivors, counts = np.concatenate(self._survivors).T
         return cluster_sizes(np.bincount(np.unique(survivors, return_inverse=True)[1], counts).astype(np.int64))
 
@@ -66,12 +58,13 @@ def read_survivors(path: Path, part: int, parts: int) -> Records:
 def cluster_sizes(dropped: npt.NDArray[np.int64]) -> ClusterSizes:
     """Returns the number of clusters by size.
 
-    A cluster is a pair together with the pairs that are dropped in favour of it. Sizes up to 8 have a bin each; further
+    A cluster is a pair together with the pairs that are dropped in favor of it. Sizes up to 8 have a bin each; further
     bins end at 16, 32 and so on.
 
     Returns:
         The smallest size of each bin, and the number of clusters in it; empty bins are left out.
     """
+    # frexp gives the exponent e with 2^(e - 1) <= dropped < 2^e, so the bin begins at 2^(e - 1) + 1.
     sizes = dropped + 1
     bins = np.where(sizes <= 8, sizes, (1 << np.frexp(dropped)[1] - 1) + 1)
     names, counts = np.unique(bins, return_counts=True)
@@ -79,7 +72,7 @@ def cluster_sizes(dropped: npt.NDArray[np.int64]) -> ClusterSizes:
 
 
 def merged_clusters(counts: Iterable[ClusterSizes]) -> ClusterSizes:
-    """Adds up numbers of clusters by size."""
+    """Adds up cluster counts by size."""
     total: Counter[int] = Counter()
     for each in counts:
         total.update(dict(each))
@@ -90,7 +83,6 @@ class PartDrops:
     """The pairs of one part that deduplication drops. They are read from the files on demand."""
 
     def __init__(self, dropped: Dropped, part: int, parts: int) -> None:
-        """Finds the pairs in the files."""
         self.reasons = tuple(dropped)
         self._pieces = [
             (reason, piece.mapped(2))
@@ -102,15 +94,14 @@ class PartDrops:
         return sum(len(piece) for _, piece in self._pieces)
 
     def among(self, places: Records) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], Records]:
-        """Divides pairs into those that are kept and those that are dropped.
-
-        Args:
-            places: places of the pairs, ascending.
+        """Divides pairs, given by ascending places, into kept and dropped ones.
 
         Returns:
-            True for each pair that is kept; for each dropped pair the number of its reason, and the place of the pair
+            True for each pair that is kept; for each dropped pair the index of its reason, and the place of the pair
             that is kept instead.
         """
+        # The pieces are mapped files, ordered by place: a binary search touches a few pages of each, so the batches of
+        # a part together read each piece once, and memory holds the drops of one batch.
         held, reasons = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.int64)]
         for reason, piece in self._pieces if len(places) else ():
             first, end = bisect_left(piece[:, 0], places[0]), bisect_right(piece[:, 0], places[-1])
@@ -144,7 +135,6 @@ class Marks:
     """The marked rows of one part."""
 
     def __init__(self, first: int, bits: npt.NDArray[np.uint8]) -> None:
-        """Stores the first row, and a bit for it and for each later row."""
         self._first, self._bits = first, bits
 
     @classmethod
@@ -167,7 +157,7 @@ class Marks:
 
 
 def _slices(paths: Sequence[Path], part: int, parts: int) -> list[Slice]:
-    """Returns slices with the dropped pairs of a part in some files. A slice is ordered by place."""
+    """Returns the slices of files with the dropped pairs of a part; each slice is ordered by place."""
     return [piece for path in paths for piece in slices_of(path, part, parts, 2)]
 
 
@@ -182,10 +172,10 @@ def with_repeated(batch: pa.RecordBatch, kept: npt.NDArray[np.bool_]) -> pa.Reco
 
     They are added to the next kept pair of their document, unless a row is missing between them. Duplicates at the end
     of the batch are left out.
-
-    Args:
-        kept: True for each pair that is not a duplicate.
     """
+    # A row's segments are the ones before it since the last beginning: of a document, after a gap in the rows, or after
+    # a kept pair. `first` is the row of this beginning. All segments lie in one list in the order of rows, so those of
+    # a kept pair are a stretch of it that ends before the pair, and `offsets` and `places` cut out its last `MOST`.
     count, rows = len(batch), batch.column("row").to_numpy()
     nothing = pa.array([[]] * (count + 1), pa.list_(pa.string()))
     lists = [batch.column(name) if name in batch.schema.names else nothing[:count] for name in BEFORE.values()]

@@ -32,7 +32,7 @@ RECALL = 0.98  # The probability with which a pair of exactly the given similari
 
 MOST_BANDS = 32
 MOST_ROWS = 8
-LAST_BANDS = 64  # Number of bands, for small similarities, above which less recall is accepted
+LAST_BANDS = 64  # Maximum number of bands; a small similarity that needs more gets less recall
 BUCKET_CAP = 128  # Number of the best pairs in a bucket that the others are compared with
 
 EDGES_AT_ONCE = 1 << 19
@@ -51,6 +51,9 @@ class Bands:
 
         More rows let fewer other pairs become candidates, but need more bands.
         """
+        # MinHash values of two sets are equal with a probability of their Jaccard similarity s (Broder, 1997). A band
+        # has `rows` values of either side, so two pairs have the same hash of a band with a probability of s^(2 rows),
+        # and are candidates with 1 - (1 - s^(2 rows))^bands. `_bands_for` solves this for the number of bands.
         numbers = {rows: _bands_for(similarity, rows) for rows in range(1, MOST_ROWS + 1)}
         rows = max((rows for rows, bands in numbers.items() if bands <= MOST_BANDS), default=1)
         return cls(min(numbers[rows], LAST_BANDS), rows)
@@ -73,7 +76,7 @@ class Signatures:
     @classmethod
     def of(cls, settings: DedupSettings) -> Signatures:
         """Returns the contents of the records for the settings of a config."""
-        known = (score for score in settings.keep[:-1] if score not in COMPUTED_SCORES)  # others are computed later
+        known = (score for score in settings.keep[:-1] if score not in COMPUTED_SCORES)  # the others come later
         return cls(Bands.of(settings.near.similarity), tuple(known))
 
     @property
@@ -97,11 +100,7 @@ class Signatures:
 
 
 def write_groups(file: GroupedWriter, rows: Records, groups: npt.NDArray[np.integer[Any]], count: int) -> None:
-    """Writes rows in any order to a file of groups.
-
-    Args:
-        rows: uint64, shape ``[rows, width]``.
-    """
+    """Writes rows, uint64, shape ``[rows, width]``, in any order to a file of groups."""
     if len(rows):
         file.write(*group_rows(np.ascontiguousarray(rows), groups.astype(np.uint32), count))
 
@@ -120,6 +119,9 @@ def edges_of(records: Records, counts: BucketCounts) -> Iterator[Records]:
 
     An edge may come several times, in different arrays. ``counts`` is updated.
     """
+    # A bucket of n pairs has n²/2 comparisons, and a frequent text may put millions of pairs into one. So each pair is
+    # compared only with the best `BUCKET_CAP` pairs of its bucket, which makes the work linear. The result depends on
+    # the order of ranks and places alone. Edges come in pieces, so that memory does not depend on the buckets either.
     sort_bands(records)
     counts.comparisons += _comparisons(records[:, 0])
     after = 0
@@ -131,7 +133,7 @@ def edges_of(records: Records, counts: BucketCounts) -> Iterator[Records]:
 
 
 def _comparisons(hashes: Records) -> int:
-    """Returns the number of comparisons in the buckets of some hashes, which must be in order."""
+    """Returns the number of comparisons in the buckets of ascending hashes."""
     sizes = np.diff(np.flatnonzero(np.diff(hashes)) + 1, prepend=0, append=len(hashes))
     best = np.minimum(sizes, BUCKET_CAP)
     return int((best * (best - 1) // 2 + (sizes - best) * BUCKET_CAP).sum())
@@ -182,6 +184,8 @@ def write_texts(file: GroupedWriter, pairs: pa.RecordBatch, places: Records, req
         places: places of these pairs, ascending.
         requests: places of some of these pairs, each with the part that requested it: uint64, shape ``[requests, 2]``.
     """
+    # A grouped file holds rows of uint64. A part's texts are serialized as one Arrow batch, whose bytes are written as
+    # rows of one number: `starts` then says where each part's batch begins.
     if not len(requests):
         return
     requests = requests[np.argsort(requests[:, 1], kind="stable")]
@@ -191,7 +195,7 @@ def write_texts(file: GroupedWriter, pairs: pa.RecordBatch, places: Records, req
     texts = pa.record_batch([pa.array(requests[:, 0]), *columns], schema=_texts_schema())
     parts, begins = np.unique(requests[:, 1].astype(np.int64), return_index=True)
     bounds = pairwise([*begins.tolist(), len(requests)])
-    # The size of a serialized batch is a multiple of 8 bytes.
+    # Arrow pads a serialized batch to a multiple of 8 bytes.
     blobs = [np.frombuffer(texts[begin:end].serialize(), np.uint64) for begin, end in bounds]
     sizes = np.zeros(count + 1, np.uint64)
     sizes[parts + 1] = [len(blob) for blob in blobs]
@@ -205,13 +209,15 @@ def verified_edges(pairs: pa.RecordBatch, places: Records, texts: Texts, edges: 
         places: places of these pairs, ascending.
         edges: edges in ascending order; edges from other pairs are left out.
     """
+    # Edges are ordered by the worse pair, then by the better one, the best first. `verify_pairs` stops at the first
+    # candidate of a pair that is similar, so no pair is compared further once the best among these texts is found.
     if not len(places) or not len(texts.places):
         return edges[:0]
     first, last = np.searchsorted(edges[:, 0], [places[0], places[-1] + np.uint64(1)])
     edges = edges[first:last]
     own = np.searchsorted(places, edges[:, 0])
     others = np.minimum(np.searchsorted(texts.places, edges[:, -1]), len(texts.places) - 1)
-    there = texts.places[others] == edges[:, -1]
+    there = texts.places[others] == edges[:, -1]  # a text may be in another piece
     edges = edges[there]
     candidates: npt.NDArray[np.int64] = np.column_stack([own[there], others[there]]).astype(np.int64)
     source, target = (TextColumn.from_arrow(pairs.column(side)) for side in SIDES)
@@ -231,5 +237,4 @@ def verified_edges(pairs: pa.RecordBatch, places: Records, texts: Texts, edges: 
 
 
 def _texts_schema() -> pa.Schema:
-    """Returns the columns of requested texts."""
     return pa.schema([("place", pa.uint64()), *((side, pa.large_string()) for side in SIDES)])

@@ -11,12 +11,12 @@ key. There are two kinds:
 
 A record is a row of uint64: the two halves of the pair's key, its scores, and its place. Of all pairs with the same
 key, the one with the smallest record is the best, so scores are mapped to numbers in the opposite order. A place is the
-number of a part, times ``2**ROW_BITS``, plus the row of the pair in its corpus. Parts are numbered in the order of the
-corpora, so places have the order of corpora and rows.
+index of a part, times ``2**ROW_BITS``, plus the row of the pair in its corpus. Parts are in the order of the corpora,
+so places have the order of corpora and rows.
 
 A file holds runs of records, from which each group can be read by itself. In a run, the records are ordered by group.
-After the last run, a table holds for each run the number of the first record of each group and of the one after the
-last. Then come the numbers of records and of runs. All numbers are uint64 in little-endian order.
+After the last run, a table holds for each run the index of the first record of each group and of the one after the
+last. Then come the counts of records and of runs. All numbers are uint64 in little-endian order.
 """
 
 from __future__ import annotations
@@ -51,13 +51,10 @@ Keys: TypeAlias = "npt.NDArray[np.uint64]"
 def keys_of(
     pairs: pa.RecordBatch, compared: Sequence[Compared], kind: KeyKind, lines: Mapping[Side, Keys] | None = None
 ) -> dict[Compared, Keys]:
-    """Returns the keys of pairs, and of the lines on each side of them.
+    """Returns the upper and lower half of the key of each compared text: uint64, shape ``[pairs, 2]``.
 
     Args:
-        lines: the keys of the lines of both sides; None to compute them.
-
-    Returns:
-        For each text, the upper and lower half of each key: uint64, shape ``[pairs, 2]``.
+        lines: the keys of both sides' lines; None to compute them.
     """
     if lines is None:
         columns = {side: TextColumn.from_arrow(pairs.column(side)) for side in SIDES if {side, "pair"} & {*compared}}
@@ -84,10 +81,9 @@ Records: TypeAlias = "npt.NDArray[np.uint64]"
 class Comparison:
     """One comparison of pairs: their keys, how pairs with the same key are ranked, and how many of them are kept."""
 
-    compared: Compared  # both sides, or one
-    kind: KeyKind  # kind of the keys
-    # names of the scores that rank the pairs, the most important first; a higher score is better
-    scores: tuple[str, ...]
+    compared: Compared
+    kind: KeyKind
+    scores: tuple[str, ...]  # names of the scores that rank the pairs, the most important first; higher is better
     kept: int  # number of pairs to keep for each key
 
     @property
@@ -102,7 +98,7 @@ class Comparison:
 
 
 def comparisons_of(settings: DedupSettings) -> tuple[Comparison, ...]:
-    """Returns the comparisons of some settings, in order. Comparisons of one side apply to corpora with two sides."""
+    """Returns the comparisons of some settings, in order."""
     kept: dict[Compared, int | None] = {
         "pair": None if settings.pair == "off" else 1,
         "source": settings.max_targets_per_source,
@@ -126,12 +122,12 @@ class Group:
     behind: bool | None = None
 
     def sides(self, pairs: pa.RecordBatch) -> pa.RecordBatch:
-        """Returns pairs with the sides as they are compared: exchanged or not."""
+        """Returns pairs with the sides as they are compared."""
         names = {"source": "target", "target": "source"} if self.exchanged else {}
         return pairs.rename_columns([names.get(name, name) for name in pairs.schema.names])
 
     def line_keys(self, lines: Mapping[Side, Keys] | None) -> Mapping[Side, Keys] | None:
-        """Returns the keys of lines by the side as it is compared; None for None."""
+        """Returns the keys of lines by the side as it is compared, if they are known."""
         return {"source": lines["target"], "target": lines["source"]} if lines and self.exchanged else lines
 
     def ranks(self, pairs: pa.RecordBatch, scores: Sequence[str]) -> list[Records]:
@@ -139,11 +135,12 @@ class Group:
         given = scores_of(pairs) if scores else {}
         ranks = [descending(given[name]) for name in scores]
         if ranks and self.behind is not None:
+            # The highest bit decides first; the lowest bit of a score's 64 gives way to it.
             ranks[0] = ranks[0] >> np.uint64(1) | np.uint64(self.behind << 63)
         return ranks
 
 
-ALL = Group()  # The group of all pairs of a split, in a config with one pair of languages
+ALL = Group()  # The group of all pairs of a split, in a config with one language pair
 
 
 def records_of(
@@ -153,14 +150,7 @@ def records_of(
     group: Group = ALL,
     lines: Mapping[Side, Keys] | None = None,
 ) -> list[Records]:
-    """Returns the records of the pairs of a batch of a part.
-
-    Args:
-        lines: the keys of the lines of both sides; None to compute them.
-
-    Returns:
-        For each comparison: uint64, shape ``[pairs, width]``.
-    """
+    """Returns the records of a batch for each comparison: uint64, shape ``[pairs, width]``."""
     if not comparisons:
         return []
     compared = [each.compared for each in comparisons]
@@ -194,7 +184,6 @@ class GroupedWriter(ExitStack):
     """Writes a file of records in groups."""
 
     def __init__(self, path: Path) -> None:
-        """Stores the path; creates nothing."""
         super().__init__()
         self._path = path
         self._starts: list[Records] = []
@@ -212,7 +201,7 @@ class GroupedWriter(ExitStack):
 
         Args:
             records: ordered by group: uint64, shape ``[records, width]``.
-            starts: number of the first record of each group, and the number of records: uint64, shape ``[groups + 1]``.
+            starts: index of the first record of each group, and the number of records: uint64, shape ``[groups + 1]``.
         """
         if len(records):
             with writing(self._path):
@@ -228,18 +217,14 @@ class GroupedWriter(ExitStack):
 
 @dataclass(frozen=True)
 class Slice:
-    """The records of a group in one run: their file, the number of the first record, and the number of records."""
+    """The records of a group in one run: their file, the first record's index, and the number of records."""
 
     path: Path
     first: int
     rows: int
 
     def read(self, width: int, first: int = 0, rows: int | None = None) -> Records:
-        """Returns records: uint64, shape ``[rows, width]``.
-
-        Args:
-            rows: number of records; None for all.
-        """
+        """Returns records, by default all: uint64, shape ``[rows, width]``."""
         count = self.rows - first if rows is None else min(rows, self.rows - first)
         with writing(self.path):
             values = np.fromfile(self.path, "<u8", count * width, offset=8 * width * (self.first + first))
@@ -254,7 +239,8 @@ class Slice:
 
 
 def slices_of(path: Path, group: int, groups: int, width: int) -> list[Slice]:
-    """Returns the slices of a group in a file, in order; empty ones are left out."""
+    """Returns the slices of a group in a file, in order, without empty ones."""
+    # The sizes at the end must account for every byte of the file, so a file that was cut off anywhere is noticed.
     with writing(path), path.open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         rows, runs = _numbers(file, path, size - 16)
@@ -271,7 +257,6 @@ def cut_off(path: Path) -> OutputError:
 
 
 def _numbers(file: BinaryIO, path: Path, place: int) -> tuple[int, int]:
-    """Returns the two numbers at an offset of a file."""
     content = os.pread(file.fileno(), 16, place) if place >= 0 else b""
     if len(content) < 16:
         raise cut_off(path)

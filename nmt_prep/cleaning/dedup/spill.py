@@ -48,12 +48,8 @@ def range_bytes(memory: int) -> int:
 
 
 def range_bits(rows: int, record_bytes: int, memory: int) -> int:
-    """Returns how many leading bits of a key are the number of its range, so that a range fits into memory.
-
-    Args:
-        record_bytes: bytes of a record.
-        memory: bytes that a task may use.
-    """
+    """Returns how many leading bits of a key are its range's index, so that a range fits into a task's memory."""
+    # Keys are hashes, so ranges of equal width have nearly equal sizes, and pairs with one key are always in one range.
     ranges = max(-(-rows * record_bytes // min(range_bytes(memory), USUAL_SHARE)), 1)
     return min((ranges - 1).bit_length(), MOST_BITS)
 
@@ -62,10 +58,10 @@ def range_bits(rows: int, record_bytes: int, memory: int) -> int:
 class SpillFiles:
     """The spill files of a part."""
 
-    directory: Path  # directory of the files
-    part: int  # number of the part in its split
-    comparisons: tuple[Comparison, ...]  # the contents of the records, for each file
-    bits: int  # number of leading bits of a key that are the number of its range
+    directory: Path
+    part: int  # index of the part in its split
+    comparisons: tuple[Comparison, ...]  # one for each file
+    bits: int  # number of leading bits of a key that are its range's index
     group: Group = ALL  # the pairs with which the pairs of the part are compared
 
     @property
@@ -83,7 +79,6 @@ class SpillWriter(ExitStack):
     """Writes the spill files of a part."""
 
     def __init__(self, files: SpillFiles) -> None:
-        """Allocates buffers; creates no file."""
         super().__init__()
         self._files = files
         self._buffers = [np.empty((RUN_ROWS, each.width), np.uint64) for each in files.comparisons]
@@ -97,11 +92,7 @@ class SpillWriter(ExitStack):
         return self
 
     def add(self, pairs: pa.RecordBatch, lines: Mapping[Side, Keys] | None = None) -> None:
-        """Adds the pairs of a batch.
-
-        Args:
-            lines: the keys of the lines of both sides; None to compute them.
-        """
+        """Adds the pairs of a batch, given the keys of both sides' lines if they are known."""
         done = 0
         while done < len(pairs):
             rows = slice(done, done + RUN_ROWS - self._rows)
@@ -128,11 +119,11 @@ class SpillWriter(ExitStack):
 class SpilledRange:
     """The records of a range of keys in the spill files of some parts, without pairs that are dropped already."""
 
-    directory: Path  # directory of the spill files
-    comparison: Comparison  # the contents of the records
-    parts: tuple[int, ...]  # numbers of the parts
-    bits: int  # number of leading bits of a key that are the number of its range
-    number: int  # number of the range
+    directory: Path
+    comparison: Comparison
+    parts: tuple[int, ...]
+    bits: int  # number of leading bits of a key that are its range's index
+    number: int  # index of the range
     marked: str | None  # the comparison after which dropped pairs were marked; None if no pairs are dropped yet
 
     @cached_property
@@ -165,7 +156,7 @@ class SpilledRange:
 
 @dataclass(frozen=True)
 class Corpora:
-    """The corpora of the compared pairs: the number of the corpus of each part, and how many corpora there are."""
+    """The corpora of the compared pairs: the corpus index of each part, and how many corpora there are."""
 
     of_parts: tuple[int, ...]
     count: int
@@ -174,15 +165,14 @@ class Corpora:
 def decide_range(found: SpilledRange, corpora: Corpora, memory: int, output: DropWriter) -> npt.NDArray[np.int64]:
     """Writes the pairs of a range of keys that are not among the best of their key.
 
-    If the records take more than the given memory, which happens if many pairs have the same key, they are read twice:
-    first to find the best of each key, then to find the others.
-
     Args:
         memory: bytes of records to hold at a time.
 
     Returns:
         Matrix of corpora, row by row: how many pairs of one corpus have a key that is also in another.
     """
+    # A range fits into memory unless many pairs have one key, which no division of the keys can separate. Then the
+    # records are read twice: first to find the best of each key, then to find the others among all records.
     comparison = found.comparison
     most = max(memory // comparison.record_bytes, 4)
     records = found.read() if found.rows <= most else _reduced(found, corpora, most)
@@ -195,7 +185,10 @@ def decide_range(found: SpilledRange, corpora: Corpora, memory: int, output: Dro
 
 
 def _reduced(found: SpilledRange, corpora: Corpora, most: int) -> Records:
-    """Returns the best records of each key, and the counts of the other records (see ``ranking.h``)."""
+    """Returns the best records of each key, and counts of the other records (see ``ranking.h``)."""
+    # Reducing what is held whenever it is full gives the same as reducing all records at once: the best records of a
+    # key are among the best of each piece, and counts add up. If reducing frees less than half, most keys differ, so
+    # what is held doubles, and each record is copied a constant number of times on average.
 
     def reduce(held: Records) -> int:
         return reduce_records(held, found.comparison.kept, [*corpora.of_parts], corpora.count)

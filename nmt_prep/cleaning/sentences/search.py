@@ -79,11 +79,11 @@ def calibrated(
 ) -> tuple[float, float, tuple[float, float], tuple[float, float]]:
     """Returns how the lengths of translations are distributed: ratio, variance, and gamma distributions of both sides.
 
-    ``core/sentences/lengths.h`` has the model.
-
-    Args:
-        beads: an earlier path, whose beads of one sentence a side give ratio and variance; None if there is none.
+    ``core/sentences/lengths.h`` describes the model.
     """
+    # One-to-one beads of an earlier path give ratio and variance. Some of these beads are wrong and have arbitrary
+    # lengths, so the median of the squared deviations is taken, divided by the median that Student's distribution has.
+    # Few beads also give the median ratio; with many, the ratio of the sums has less variance.
     source, target = (side.lengths for side in document)
     ratio, variance = float(target.sum()) / float(source.sum()), _FIRST_VARIANCE
     if beads is not None:
@@ -97,7 +97,7 @@ def calibrated(
 
 
 def _gamma(lengths: Lengths) -> tuple[float, float]:
-    """Returns shape and scale of the gamma distribution with the mean and variance of lengths."""
+    """Returns shape and scale of the gamma distribution with the lengths' mean and variance."""
     mean = float(lengths.sum()) / len(lengths)  # sums of whole numbers are exact
     variance = float((lengths * lengths).sum()) / len(lengths) - mean * mean + 1
     return mean * mean / variance, variance / mean
@@ -153,8 +153,8 @@ _Kinds: TypeAlias = Sequence[tuple[int, int]]
 class KnownWords:
     """Links and shares of the words of a document."""
 
-    source: WordLinks  # links of source words, and the shares of target words
-    target: WordLinks  # links of target words, and the shares of source words
+    source: WordLinks  # links of source words, and shares of target words
+    target: WordLinks  # links of target words, and shares of source words
     bead_counts: BeadCounts  # the counts that each bead of the earlier path added to the model
 
 
@@ -184,7 +184,6 @@ class BeadTotals:
 
     @classmethod
     def of(cls, paths: Iterable[Beads]) -> BeadTotals:
-        """Returns the numbers of some paths."""
         gaps = paired = single = 0
         for path in paths:
             source, target = path[:, 1] - path[:, 0], path[:, 3] - path[:, 2]
@@ -196,12 +195,14 @@ class BeadTotals:
 
     @classmethod
     def sum(cls, totals: Iterable[BeadTotals]) -> BeadTotals:
-        """Returns the numbers of all paths together."""
         every = list(totals)
         return cls(*(sum(getattr(one, name) for one in every) for name in ("gaps", "paired", "single")))
 
     def priors(self) -> Priors:
         """Returns the priors for the next path that follow from these beads."""
+        # Pseudo-counts keep the priors of short documents near the usual ones, and the limits keep a bad path from
+        # confirming itself: many wrong gaps would make gaps cheap. `odds / usual` is how much more often beads of
+        # several sentences occur than their usual priors say. Rounding makes the result the same on all processors.
         share = (self.gaps + 1) / (self.paired + _PRIOR_BEADS)
         deletion = min(max(round(math.log(share), 6) + _DELETION_BELOW_SHARE, DELETION), _MOST_DELETION)
         single, *others = np.exp(_priors(KINDS)).tolist()
@@ -225,11 +226,9 @@ def path_near(
     priors: Priors = USUAL,
     width: int = WIDTH,
 ) -> Beads:
-    """Returns the best path near another one; widens the band around the points where the path touches its edge.
-
-    Args:
-        known: links and shares of the words; None to compare lengths alone.
-    """
+    """Returns the best path near another one, by lengths alone unless words are known."""
+    # A path that touches the edge of its band may want to leave it, so the band is widened there, and the search is
+    # repeated. It ends because widths only grow, up to `_WIDEST`, and cells are bounded.
     widths = np.full(len(document[0]) + 1, width)
     while True:
         band = _band(document, before, widths)
@@ -242,6 +241,8 @@ def path_near(
 
 def _widened(widths: Integers, beads: Beads, band: tuple[Integers, Integers]) -> Integers:
     """Returns the widths of a band, doubled around the points where a path touches its edge."""
+    # Edges that are also edges of the document do not count. `changes` holds +1 where a stretch to widen begins and -1
+    # after its end, so the cumulative sum is positive within any of the stretches, which may overlap.
     low, high = band
     places, targets = beads[:, 1], beads[:, 3]
     at_low = (targets == low[places]) & (targets > 0) & (places < len(low) - 1)
@@ -293,6 +294,8 @@ def _searched(
 
 def _band(document: Document, path: Beads, width: Integers | int) -> tuple[Integers, Integers]:
     """Returns the range of target sentences that may precede each source boundary, around a path."""
+    # The core needs a band whose edges never fall, that begins at (0, 0) and ends at (n, m), and in which the ranges of
+    # neighboring boundaries overlap, so that some path leads through. The last three lines see to it.
     n, m = map(len, document)
     ends = np.concatenate([[[0, 0]], path[:, [1, 3]]])
     centre = np.interp(np.arange(n + 1), ends[:, 0], ends[:, 1])
@@ -305,6 +308,9 @@ def _band(document: Document, path: Beads, width: Integers | int) -> tuple[Integ
 
 def _first_path(document: Document) -> Beads:
     """Returns the best path by lengths alone: of merged sentences first if there are many."""
+    # A search of all cells is quadratic. So 4^k sentences become one unit, until all cells of the units can be searched
+    # at once; each finer level is searched in a band around the path of the coarser one. In units, what looks like a
+    # sentence without counterpart is mostly a shift within the units, so it is cheaper there.
     n, m = map(len, document)
     size = 1
     while -(-n // size) * -(-m // size) > _FULL_CELLS:

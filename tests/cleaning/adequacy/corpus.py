@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from nmt_prep.cleaning.adequacy.classifier_training import Learned, learn
+from nmt_prep.cleaning.adequacy.classifier import Classifier
+from nmt_prep.cleaning.adequacy.classifier_training import learn
 from nmt_prep.cleaning.align.model import Model
 from nmt_prep.cleaning.align.settings import Settings
 from tests.cleaning.align.corpus import column, trained
@@ -44,5 +45,5 @@ def model() -> Model:
 
 
 @cache
-def learned() -> Learned:
+def learned() -> tuple[Classifier, int]:
     return learn(model(), *map(column, corpus()), np.ones(PAIRS, np.int64))

@@ -18,7 +18,7 @@ def test_a_model_judges_pairs_of_a_stream(tmp_path: Path) -> None:
     context = Context(Languages(source="en", target="de"), SIDES, tmp_path)
     with pytest.raises(ValueError, match="adequacy: without the whole corpus it needs a model"):
         make_rules({"adequacy": {}}, context)
-    files.save(learned().classifier, tmp_path / "model")
+    files.save(learned()[0], tmp_path / "model")
     (rule,) = make_rules({"adequacy": {"model": "model", "min": 0}}, context)
     words = (1, 40, 7, 90, 3)
     source, target = [f"{line('a', *words)} ."] * 2 + [""], [f"{line('b', *words)} 。", f"{line('b', 1)} 。", "b"]

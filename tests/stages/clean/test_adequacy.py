@@ -154,7 +154,7 @@ def test_a_rule_that_reports_drops_nothing(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_given_classifier_judges_few_pairs(tmp_path: Path) -> None:
-    files.save(learned().classifier, tmp_path / "model")
+    files.save(learned()[0], tmp_path / "model")
     lines = [(source, target) for (source, _), target in zip(pairs(), corpus()[1], strict=True)][:60]
     lines[:6] = pairs()[:6]
     for lowest in (0, "auto"):

@@ -76,8 +76,8 @@ class Model {
     // Memory for segmentation, for one thread at a time.
     struct Scratch {
         explicit Scratch(std::size_t pieces)
-            : words(IdCache::bits_for(pieces, 17)),
-              phrases(static_cast<unsigned>(IdCache::bits_for(pieces, 16)), std::size_t{1} << 23) {}
+            : words(IdCache::bits_for(pieces, 18)),
+              phrases(static_cast<unsigned>(IdCache::bits_for(pieces, 16)), std::size_t{1} << 24) {}
 
         IdCache words;
         PhraseCache phrases;

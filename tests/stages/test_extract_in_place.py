@@ -47,10 +47,7 @@ def test_nothing_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(
     ("name", "content", "more"),
-    [
-        ("a.tsv", b"a\tb\n", {}),
-        ("a.jsonl", b'{"en": "a", "zh": "b"}\n', {"fields": {"source": "en", "target": "zh"}}),
-    ],
+    [("a.tsv", b"a\tb\n", {}), ("a.jsonl", b'{"en": "a", "zh": "b"}\n', {"fields": {"source": "en", "target": "zh"}})],
 )
 def test_line_based_formats_are_read_in_place(tmp_path: Path, name: str, content: bytes, more: dict[str, Any]) -> None:
     (tmp_path / name).write_bytes(content)

@@ -29,10 +29,7 @@ def test_unknown_options_are_refused() -> None:
 @pytest.mark.parametrize(
     ("engine", "message"),
     [
-        (
-            {"kind": "ray"},
-            "engine.kind: found the text 'ray'; allowed: 'local', 'dask'",
-        ),
+        ({"kind": "ray"}, "engine.kind: found the text 'ray'; allowed: 'local', 'dask'"),
         (
             {"kind": "dask"},
             "engine: give either scheduler (the address of a running one) or cluster (one to start), not both",

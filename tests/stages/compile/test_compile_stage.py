@@ -175,10 +175,7 @@ def test_real_corpora(shared: Path, tmp_path: Path) -> None:
         entry("references", "references-v22.en-zh.tsv.gz"),
     ]
     dev = entry(
-        "dev",
-        "dev.tgz",
-        source="dev/generaltest2022-enzh-src.en.sgm",
-        target="dev/generaltest2022-enzh-ref.zh.sgm",
+        "dev", "dev.tgz", source="dev/generaltest2022-enzh-src.en.sgm", target="dev/generaltest2022-enzh-ref.zh.sgm"
     )
     config = config_of(tmp_path, *train, splits={"dev": [dev]})
     run(config)

@@ -131,25 +131,16 @@ def test_a_corpus_without_valid_pairs_says_why(tmp_path: Path) -> None:
     [
         ({"url": {"source": "a"}}, "source and target name one file per side: give both, or set role"),
         ({"url": {"source": "a"}, "role": "vocab", "format": "sgm"}, "a corpus of one side has format plain, not sgm"),
-        (
-            {"url": {"source": "a", "target": "b"}, "role": "monolingual"},
-            "role monolingual is for a corpus of one",
-        ),
+        ({"url": {"source": "a", "target": "b"}, "role": "monolingual"}, "role monolingual is for a corpus of one"),
         ({"url": "a.tmx", "role": "monolingual"}, "role monolingual is for one side, but format tmx holds both"),
-        (
-            {"url": "a.tmx", "columns": {"source": 1}},
-            "columns does not belong to format tmx, which takes encoding",
-        ),
+        ({"url": "a.tmx", "columns": {"source": 1}}, "columns does not belong to format tmx, which takes encoding"),
         ({"url": "a.tmx", "crlf": "keep"}, "crlf does not belong to format tmx"),
         ({"url": "a.jsonl"}, "format jsonl needs fields, such as"),
         (
             {"url": "a.tgz", "member": "a", "format": "plain"},
             "format plain has one file per side: name them with source",
         ),
-        (
-            {"url": "a.tsv", "format": "klingon"},
-            r"no reader is named 'klingon'; allowed: plain, tsv, csv, sgm",
-        ),
+        ({"url": "a.tsv", "format": "klingon"}, r"no reader is named 'klingon'; allowed: plain, tsv, csv, sgm"),
         ({"url": "a.tsv", "encoding": "rot13"}, r"found the text 'rot13'; allowed: an encoding that Python knows"),
         ({"url": "a.tsv", "encoding": "idna"}, r"found the text 'idna'; allowed: an encoding that Python knows"),
         (
@@ -164,18 +155,12 @@ def test_a_corpus_without_valid_pairs_says_why(tmp_path: Path) -> None:
             {"url": {"source": "a", "target": "b"}, "encoding": {"target": "rot13"}},
             r"encoding\.target: found the text 'rot13'; allowed: an encoding",
         ),
-        (
-            {"url": "a.tsv", "tag": {"source": "two words"}},
-            r"found the text 'two words'; allowed: a word without",
-        ),
+        ({"url": "a.tsv", "tag": {"source": "two words"}}, r"found the text 'two words'; allowed: a word without"),
         (
             {"url": "a.tsv", "tag": {"source": "<2zh>", "target": "<2en>"}},
             r"splits\.train\.c\.tag\.source is '<2zh>', which is not in vocab\.reserved; add it there",
         ),
-        (
-            {"url": "a.tsv", "max_line_bytes": "2GB"},
-            "max_line_bytes: found .*; allowed: an amount of bytes from 1",
-        ),
+        ({"url": "a.tsv", "max_line_bytes": "2GB"}, "max_line_bytes: found .*; allowed: an amount of bytes from 1"),
         ({"url": "a.tsv", "role": "vocab"}, "all corpora of splits.train are for the vocabularies"),
     ],
 )

@@ -302,10 +302,7 @@ def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
     lines = (tmp_path / "a.tsv").read_text().splitlines()
     weights = [f"{line}\t{int(line.split()[2].split(chr(9))[0]) / 4}\n" for line in lines]
     (tmp_path / "a.tsv").write_text("".join(weights))
-    train = [
-        {"name": "a", "url": "a.tsv", "document": 2, "scores": {"w": 3}},
-        {"name": "b", "url": "b.tsv"},
-    ]
+    train = [{"name": "a", "url": "a.tsv", "document": 2, "scores": {"w": 3}}, {"name": "b", "url": "b.tsv"}]
     outputs = [
         {"kind": "text", "pieces": False, "vocab": []},
         {"kind": "text", "name": "other", "pieces": False, "vocab": [], "shards": {"train": 4}},

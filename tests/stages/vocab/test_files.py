@@ -149,10 +149,7 @@ def test_frames_around_the_ids_of_a_tokenizer_json(
     ("outputs", "problem"),
     [
         ([{"kind": "marian", "pieces": False}], "only, and vocab.from is a tokenizer.json; set it to true"),
-        (
-            [{"kind": "text", "vocab": ["hf_marian"]}],
-            "SentencePiece model, and vocab.from is a tokenizer",
-        ),
+        ([{"kind": "text", "vocab": ["hf_marian"]}], "SentencePiece model, and vocab.from is a tokenizer"),
     ],
 )
 def test_outputs_that_need_a_model(tmp_path: Path, outputs: list[dict[str, Any]], problem: str) -> None:

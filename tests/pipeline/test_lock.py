@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -29,43 +30,51 @@ with run_lock(Workspace(Path(sys.argv[1])), wait=False, waiting=print):
 """
 
 
+OTHERS = "in use by another process, such as one that runs a share of its tasks"
+
+
 def never(holder: str) -> None:
     raise AssertionError(f"waited for {holder}")
+
+
+def held(workspace: Workspace, *, shared: bool = False) -> AbstractContextManager[None]:
+    return run_lock(workspace, wait=False, waiting=never, shared=shared)
+
+
+def refused(workspace: Workspace, message: str, *, shared: bool = False) -> None:
+    with pytest.raises(OutputError, match=message), held(workspace, shared=shared):
+        pass
 
 
 def test_the_second_run_names_the_holder(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     expected = rf"in use by process {os.getpid()} on {socket.gethostname()}; wait for it to end"
-    with (
-        run_lock(workspace, wait=False, waiting=never),
-        pytest.raises(OutputError, match=expected),
-        run_lock(workspace, wait=False, waiting=never),
-    ):
-        pass
+    with held(workspace):
+        refused(workspace, expected)
 
 
 def test_the_second_run_waits_and_then_continues(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
-    told, held = threading.Event(), threading.Event()
+    told, entered = threading.Event(), threading.Event()
 
     def second() -> None:
         with run_lock(workspace, wait=True, waiting=lambda holder: told.set()):
-            held.set()
+            entered.set()
 
     thread = threading.Thread(target=second)
-    with run_lock(workspace, wait=False, waiting=never):
+    with held(workspace):
         thread.start()
         assert told.wait(PATIENCE)
-        assert not held.is_set()
+        assert not entered.is_set()
     thread.join(PATIENCE)
-    assert held.is_set()
+    assert entered.is_set()
 
 
 def test_a_wait_has_an_end(tmp_path: Path) -> None:
     workspace, told = Workspace(tmp_path), list[str]()
     expected = rf"in use by process {os.getpid()} on {socket.gethostname()} after 0.01 seconds; wait for it to end"
     with (
-        run_lock(workspace, wait=False, waiting=never),
+        held(workspace),
         pytest.raises(OutputError, match=expected),
         run_lock(workspace, wait=0.01, waiting=told.append),
     ):
@@ -83,53 +92,32 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
     assert process.stdout is not None
     with process.stdin, process.stdout:
         assert process.stdout.readline() == b"held\n"
-        with (
-            pytest.raises(OutputError, match=f"in use by process {process.pid} on"),
-            run_lock(Workspace(tmp_path), wait=False, waiting=never),
-        ):
-            pass
+        refused(Workspace(tmp_path), f"in use by process {process.pid} on")
         process.send_signal(signal.SIGKILL)
         process.wait(PATIENCE)
-    with run_lock(Workspace(tmp_path), wait=False, waiting=never):
+    with held(Workspace(tmp_path)):
         pass
 
 
 def test_a_path_that_cannot_be_a_directory(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with (
-        pytest.raises(OutputError, match=r"cannot write .*file"),
-        run_lock(Workspace(tmp_path / "file"), wait=False, waiting=never),
-    ):
-        pass
+    refused(Workspace(tmp_path / "file"), r"cannot write .*file")
 
 
 def test_a_killed_run_is_not_named_as_the_holder(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.private.mkdir()
     (workspace.private / "lock.holder").write_text('{"pid": 1, "host": "h"}')
-    with (
-        run_lock(workspace, wait=False, waiting=never, shared=True),
-        pytest.raises(OutputError, match="in use by another process, such as one that runs a share of its tasks"),
-        run_lock(workspace, wait=False, waiting=never),
-    ):
-        pass
+    with held(workspace, shared=True):
+        refused(workspace, OTHERS)
 
 
 def test_shares_do_not_wait_for_each_other(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
-    with (
-        run_lock(workspace, wait=False, waiting=never, shared=True),
-        run_lock(workspace, wait=False, waiting=never, shared=True),
-        pytest.raises(OutputError, match="in use by another process, such as one that runs a share of its tasks"),
-        run_lock(workspace, wait=False, waiting=never),
-    ):
-        pass
-    with (
-        run_lock(workspace, wait=False, waiting=never),
-        pytest.raises(OutputError, match="in use by process"),
-        run_lock(workspace, wait=False, waiting=never, shared=True),
-    ):
-        pass
+    with held(workspace, shared=True), held(workspace, shared=True):
+        refused(workspace, OTHERS)
+    with held(workspace):
+        refused(workspace, "in use by process", shared=True)
 
 
 def test_a_file_system_without_locks_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,11 +125,7 @@ def test_a_file_system_without_locks_is_reported(tmp_path: Path, monkeypatch: py
         raise OSError(errno.ENOSYS, "Function not implemented")
 
     monkeypatch.setattr(fcntl, "flock", unsupported)
-    with (
-        pytest.raises(OutputError, match=r"lock is on a file system without locks .* \(Lustre: -o flock\)"),
-        run_lock(Workspace(tmp_path), wait=False, waiting=never),
-    ):
-        pass
+    refused(Workspace(tmp_path), r"lock is on a file system without locks .* \(Lustre: -o flock\)")
 
 
 def test_a_link_at_the_path_of_the_lock_is_not_followed(tmp_path: Path) -> None:
@@ -150,27 +134,22 @@ def test_a_link_at_the_path_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     workspace.private.mkdir(parents=True)
     holder = workspace.private / "lock.holder"
     holder.symlink_to(victim)
-    with run_lock(workspace, wait=False, waiting=never):
+    with held(workspace):
         assert not holder.is_symlink()
     assert victim.read_text() == "precious"
     (workspace.private / "lock").unlink()
     (workspace.private / "lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OutputError, match=r"cannot write .*lock"), run_lock(workspace, wait=False, waiting=never):
-        pass
+    refused(workspace, r"cannot write .*lock")
     assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.write_text("[" * 4096), lambda path: path.mkdir()])
 def test_an_invalid_description_of_the_holder_is_ignored(tmp_path: Path, make: Callable[[Path], object]) -> None:
     workspace = Workspace(tmp_path)
-    with run_lock(workspace, wait=False, waiting=never):
+    with held(workspace):
         (workspace.private / "lock.holder").unlink()
         make(workspace.private / "lock.holder")
-        with (
-            pytest.raises(OutputError, match="in use by another process"),
-            run_lock(workspace, wait=False, waiting=never),
-        ):
-            pass
+        refused(workspace, "in use by another process")
         if (workspace.private / "lock.holder").is_dir():
             (workspace.private / "lock.holder").rmdir()
 
@@ -179,8 +158,8 @@ def test_a_running_run_is_detected(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     assert not is_running(workspace)
     assert not list(tmp_path.iterdir())
-    with run_lock(workspace, wait=False, waiting=never):
+    with held(workspace):
         assert is_running(workspace)
     assert not is_running(workspace)
-    with run_lock(workspace, wait=False, waiting=never, shared=True):
+    with held(workspace, shared=True):
         assert not is_running(workspace)

@@ -4,6 +4,8 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,20 @@ def spied(monkeypatch: pytest.MonkeyPatch, scene: Scene, before: Callable[[str, 
         monkeypatch.setattr(type(scene.system), method, wrapped)
 
 
+@contextmanager
+def killed_if(monkeypatch: pytest.MonkeyPatch, scene: Scene, stop: Callable[[str, str], bool]) -> Iterator[None]:
+    """Kills the publication at the first request for which ``stop`` returns true."""
+
+    def before(kind: str, name: str) -> None:
+        if stop(kind, name):
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        spied(patch, scene, before)
+        with pytest.raises(Killed):
+            yield
+
+
 def test_files_that_training_reads_are_published(scene: Scene) -> None:
     scene.run()
     assert_published(scene)
@@ -176,14 +192,8 @@ def test_error_names_some_of_many_conflicting_files(scene: Scene) -> None:
 def test_after_a_kill_while_the_unfinished_manifest_is_replaced_its_files_are_still_known(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop_at_the_manifest(kind: str, name: str) -> None:
-        if (kind, name) == ("write", MANIFEST):
-            raise Killed
-
-    with monkeypatch.context() as patch:
-        spied(patch, scene, stop_at_the_manifest)
-        with pytest.raises(Killed):
-            scene.run(shards=2)
+    with killed_if(monkeypatch, scene, lambda kind, name: (kind, name) == ("write", MANIFEST)):
+        scene.run(shards=2)
     unfinished = scene.there()[UNFINISHED]
     scene.system.pipe_file(f"/bucket/enzh/{UNFINISHED}", unfinished[: len(unfinished) // 2])
     scene.run(shards=2)
@@ -271,7 +281,7 @@ def test_after_a_kill_at_any_request_it_resumes_and_readers_never_miss_a_file(
         shutil.copytree(run_before, scene.output)
         requests = 0
 
-        def count(kind: str, name: str, number: int = number) -> None:
+        def counted(kind: str, name: str, number: int = number) -> None:
             nonlocal requests
             requests += 1
             assert_all_that_a_manifest_names_is_there(scene.there())
@@ -279,7 +289,7 @@ def test_after_a_kill_at_any_request_it_resumes_and_readers_never_miss_a_file(
                 raise Killed
 
         with monkeypatch.context() as patch:
-            spied(patch, scene, count)
+            spied(patch, scene, counted)
             try:
                 scene.run()
                 last = number
@@ -298,18 +308,9 @@ def test_a_config_that_is_changed_back_after_a_kill_is_published_again(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     scene.run()
-    requests = 0
-
-    def count(kind: str, name: str) -> None:
-        nonlocal requests
-        requests += 1
-        if requests == number:
-            raise Killed
-
-    with monkeypatch.context() as patch:
-        spied(patch, scene, count)
-        with pytest.raises(Killed):
-            scene.run(shards=2)
+    requests = count(1)
+    with killed_if(monkeypatch, scene, lambda *_: next(requests) == number):
+        scene.run(shards=2)
     scene.run()
     assert_published(scene)
 
@@ -317,14 +318,8 @@ def test_a_config_that_is_changed_back_after_a_kill_is_published_again(
 def test_a_killed_run_does_not_claim_a_later_publication_of_another(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop_at_the_manifest(kind: str, name: str) -> None:
-        if (kind, name) == ("write", MANIFEST):
-            raise Killed
-
-    with monkeypatch.context() as patch:
-        spied(patch, scene, stop_at_the_manifest)
-        with pytest.raises(Killed):
-            scene.run()
+    with killed_if(monkeypatch, scene, lambda kind, name: (kind, name) == ("write", MANIFEST)):
+        scene.run()
     other = Scene(scene.place)
     other.output = scene.place / "other"
     shutil.copytree(scene.output, other.output, ignore=shutil.ignore_patterns("drafts"))

@@ -187,7 +187,7 @@ def needs_languages(path: Path) -> bool:
 
 
 def _corpus(path: Path) -> Corpus:
-    return Corpus.model_validate({"name": "segments", "url": str(path)})
+    return Corpus.model_validate({"name": "segments", "url": {"both": (str(path),)}})
 
 
 def _digest(path: Path) -> str:

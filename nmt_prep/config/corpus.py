@@ -23,7 +23,7 @@ from nmt_prep.config.section import (
     Sha256,
     Urls,
     one_or_more,
-    unless_both,
+    per_side,
 )
 
 _MOST_DOTS = 6
@@ -152,12 +152,12 @@ class Corpus(Section):
 
     name: Name
     """letters, digits, dots, dashes and underscores: the name of the corpus, recorded with every pair"""
-    url: Annotated[Urls, BeforeValidator(unless_both, json_schema_input_type=Mirrors | Urls)]
+    url: Annotated[Urls, BeforeValidator(per_side, json_schema_input_type=Mirrors | Urls)]
     """a URL (http, https, s3, gs, hf, file), a path relative to the config file, an id (opus:…, mtdata:…, sacrebleu:…,
     hf:…), a list of mirrors, or {source: …, target: …}: where the files are"""
     manual: str | None = Field(None, min_length=1)
     """a text, or null: how to get the file by hand if no program can fetch it; url is then its path"""
-    sha256: Annotated[Checksums, BeforeValidator(unless_both, json_schema_input_type=Sha256 | Checksums)] = Field(
+    sha256: Annotated[Checksums, BeforeValidator(per_side, json_schema_input_type=Sha256 | Checksums)] = Field(
         default_factory=lambda: Checksums()
     )
     """64 hexadecimal digits, or {source: …, target: …} like url: the digest that the file must have"""
@@ -258,7 +258,7 @@ class Corpus(Section):
         """Adds an address and a format, which all corpora must have, to a pivot corpus, which has no files."""
         if not isinstance(data, dict) or data.get("pivot") is None:
             return data
-        made: dict[str, Any] = {"url": f"pivot:{data['pivot']}", "format": "parquet"}
+        made: dict[str, Any] = {"url": {"both": (f"pivot:{data['pivot']}",)}, "format": "parquet"}
         known = {"name", "pivot", "corpora", "both_directions", "tag", "licence"}
         for key in sorted(data.keys() - known):
             if data[key] != made.get(key):

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from nmt_prep.base.errors import ConfigError
 from nmt_prep.base.sides import SIDES
-from nmt_prep.config.section import INTERNAL, descriptions
+from nmt_prep.config.section import descriptions
 
 Options = TypeVar("Options", bound=BaseModel)
 
@@ -205,7 +205,7 @@ def _unknown(path: KeyPath, section: type[BaseModel]) -> str:
     """Returns the problem of a key that its section does not have."""
     if (now := _REMOVED.get(_general(path))) is not None:
         return f"this key no longer exists: {now}; remove it"
-    allowed = sorted(name for name, field in _fields(section).items() if INTERNAL not in field.metadata)
+    allowed = sorted(_fields(section))
     return f"unknown key{did_you_mean(str(path[-1]), allowed)} (allowed here: {', '.join(allowed)})"
 
 

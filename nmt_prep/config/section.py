@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import cache
 from itertools import pairwise
 from textwrap import dedent
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import (
     BaseModel,
@@ -18,11 +18,9 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
-from pydantic.json_schema import SkipJsonSchema
 
 _MEMORY_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _MEMORY_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -129,19 +127,8 @@ def is_hub_id(address: str) -> bool:
 
 def per_side(value: object) -> object:
     """Returns a single value as the value for both sides."""
-    return value if isinstance(value, Section | dict) else {"both": value}
+    return value if isinstance(value, dict) else {"both": value}
 
-
-def unless_both(value: object, info: ValidationInfo) -> object:
-    """Likewise, but rejects a mapping with the key ``both``, which a config cannot have."""
-    if isinstance(value, dict) and "both" in value:
-        key = info.field_name
-        raise ValueError(f"the key both no longer exists: write {key}: VALUE in place of {key}: {{both: VALUE}}")
-    return per_side(value)
-
-
-INTERNAL: Any = SkipJsonSchema()  # type: ignore[type-arg]
-"""Marks a field that no config gives: it is not in the JSON schema."""
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", to_lower=True)]
 Mirrors = Annotated[
@@ -154,7 +141,7 @@ Mirrors = Annotated[
 class Urls(Section):
     """The addresses of a corpus: one archive or file for both sides, or one file per side."""
 
-    both: Annotated[Mirrors | None, INTERNAL] = None
+    both: Mirrors | None = None
     """a URL or path, or a list of mirrors of the same file: one archive or file for both sides"""
     source: Mirrors | None = None
     """a URL or path, or a list of mirrors of the same file: the file of the source side"""
@@ -195,7 +182,7 @@ class Urls(Section):
 class Checksums(Section):
     """SHA-256 of the files behind the URLs, in the same form as ``url``."""
 
-    both: Annotated[Sha256 | None, INTERNAL] = None
+    both: Sha256 | None = None
     """64 hexadecimal digits: SHA-256 of the one file for both sides"""
     source: Sha256 | None = None
     """64 hexadecimal digits: SHA-256 of the file of the source side"""

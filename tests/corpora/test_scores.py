@@ -222,7 +222,8 @@ def test_bad_lines(tmp_path: Path, content: bytes, kind: type[Exception], messag
 
 
 def test_where_the_file_of_a_score_is() -> None:
-    found = column_files(corpus("plain", url="a.zip", source="a", target="b", scores={"s": {"at": "x.scores"}}))
+    both = {"both": ("a.zip",)}
+    found = column_files(corpus("plain", url=both, source="a", target="b", scores={"s": {"at": "x.scores"}}))
     assert found["scores.s"].model_dump() == {"at": None, "url": None, "sha256": None, "member": "x.scores"}
     found = column_files(corpus("plain", scores={"s": {"at": "x.scores.gz"}}))
     assert found["scores.s"].url == ("x.scores.gz",)

@@ -166,7 +166,7 @@ def describe_mtdata(address: str, languages: Languages) -> dict[str, Any]:
     note = cache_directory() / "mtdata" / f"{digest_of([address, version, languages.model_dump()])}.json"
     with suppress(OSError, ValueError, TypeError):
         noted = dict(parse_json(note.read_bytes()))
-        if {"url", "format"} <= noted.keys() and "both" not in noted["url"]:  # notes of earlier versions
+        if {"url", "format"} <= noted.keys():
             return noted
     with _quiet_mtdata():
         known = _look_up(address, languages)
@@ -201,7 +201,7 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
         raise ConfigError(f"{address} has more files than a corpus may have; name the files that you need by url")
     if len(urls) == 2:
         return {"format": kind, "url": _sides(urls, swapped)}
-    known: dict[str, Any] = {"format": kind, "url": urls}
+    known: dict[str, Any] = {"format": kind, "url": {"both": urls}}
     if len(members) == 2:
         return {**known, **_sides(members, swapped)}
     if kind == "tsv":
@@ -333,7 +333,7 @@ def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
         raise ConfigError(f"{address}: {name} is in a format that nmt_prep does not read; use another set")
     first, second = pair.split("-")
     swapped = ordered((first, second), languages, address) != (first, second)
-    known, members = {"url": (*test_set.data,), "format": kind}, test_set.langpairs[pair][:2]
+    known, members = {"url": {"both": tuple(test_set.data)}, "format": kind}, test_set.langpairs[pair][:2]
     if kind == "wmt_xml":
         references = tuple(filter(None, test_set.kwargs.get("refs", ())))[:1]
         return {**known, "member": members[0], "swap": swapped, "references": references or None}

@@ -159,8 +159,8 @@ def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpu
     if _MEMBERS & given.keys():
         known = {key: value for key, value in known.items() if key not in _MEMBERS}
     url = known["url"]
-    if not isinstance(url, dict):
-        url = (*url, *(corpus.url.both or ())[1:])
+    if "both" in url:
+        url = {"both": (*url["both"], *(corpus.url.both or ())[1:])}
     return Corpus.model_validate({**known, **given, "url": url})
 
 
@@ -175,7 +175,7 @@ def _opus(address: str, languages: Languages) -> dict[str, Any]:
     named = parse_id(address)
     source, target = ordered(named.languages, languages, address)
     members = {"source": named.member(source), "target": named.member(target)}
-    return {"url": (address,), "format": "plain", **members}
+    return {"url": {"both": (address,)}, "format": "plain", **members}
 
 
 _CATALOGUES: Mapping[str, Callable[[str, Languages], dict[str, Any]]] = {

@@ -174,7 +174,6 @@ def _of_pair(corpus: Corpus, pair: LanguagePair, *, swapped: bool) -> Corpus:
     if corpus.corpora is not None:
         return corpus.model_copy(update={"corpora": corpus.corpora[:: -1 if swapped else 1], "languages": None})
     given = corpus.model_dump(exclude_unset=True, exclude={"languages", "texts", "both_directions"})
-    given |= {name: getattr(corpus, name) for name in ("url", "sha256") if name in given}
     kind = format_of(corpus)
     multilingual = reader_of(kind).multilingual
     if corpus.texts is None:

@@ -276,5 +276,4 @@ def _describe_keys(base: type[Section], schemas: Mapping[str, Any]) -> None:
         _describe_keys(section, schemas)
         if section.__name__ in schemas and section.__module__.startswith("nmt_prep.config"):
             for key, text in descriptions(section).items():
-                if key in (keys := schemas[section.__name__]["properties"]):  # without keys that no config has
-                    keys[key]["description"] = text
+                schemas[section.__name__]["properties"][key]["description"] = text

@@ -24,7 +24,7 @@ def names_of(kind: str) -> dict[str, str]:
 
 def corpus(kind: str, **options: Any) -> Corpus:
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
-    url = FILES_OF_SIDES.get(kind, f"a.{kind}")
+    url = {part: (name,) for part, name in names_of(kind).items()}
     return Corpus.model_validate({"name": "c", "url": url, "format": kind, **options})
 
 

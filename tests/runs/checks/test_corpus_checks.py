@@ -63,18 +63,9 @@ def test_explicit_keys_of_the_config_win() -> None:
     }
 
 
-@pytest.mark.parametrize(("key", "value"), [("url", ["a.tsv"]), ("url", ["a.tsv", "b.tsv"]), ("sha256", "0" * 64)])
-def test_one_address_or_checksum_is_given_without_the_key_both(key: str, value: object) -> None:
-    given = {"url": "a.tsv", key: value}
-    assert corpus(**given)[key] == {"both": value}
-    with pytest.raises(ConfigError, match=rf"train\.0\.{key}: the key both no longer exists: write {key}: "):
-        corpus(**{**given, key: {"both": value}})
-    with pytest.raises(ConfigError, match=rf"{key}\.bth: unknown key \(allowed here: source, target\)"):
-        corpus(**{**given, key: {"bth": value}})
-
-
-def test_a_checksum_of_a_catalogue_id() -> None:
-    assert corpus("opus:B/v1/en-zh", sha256="0" * 64)["sha256"] == {"both": "0" * 64}
+def test_a_filled_in_config_does_not_change_again() -> None:
+    found = corpus("opus:B/v1/en-zh")
+    assert corpus(**found) == found
 
 
 @pytest.mark.parametrize(

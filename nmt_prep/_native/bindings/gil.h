@@ -18,36 +18,36 @@ class GilRelease {
    public:
     GilRelease() : thread_(PyEval_SaveThread()) {}
     ~GilRelease() {
-        ++returning_;
-        if (ended_ && std::this_thread::get_id() != last_) {
-            --returning_;
+        ++returning;
+        if (ended && std::this_thread::get_id() != last) {
+            --returning;
             while (true) pause();
         }
         PyEval_RestoreThread(thread_);
-        --returning_;
+        --returning;
     }
     GilRelease(const GilRelease&) = delete;
     GilRelease& operator=(const GilRelease&) = delete;
 
     // Lets no other thread come back from now on. Those that are about to, and wait for the lock, get it before.
     static void end() {
-        last_ = std::this_thread::get_id();
-        ended_ = true;
+        last = std::this_thread::get_id();
+        ended = true;
         const nanobind::gil_scoped_release unlocked;
-        while (returning_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        while (returning > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 
     // Calls `end` when the program ends.
     static void watch() {
-        pthread_atfork(nullptr, nullptr, [] { returning_ = 0; });  // a child has only the thread that made it
+        pthread_atfork(nullptr, nullptr, [] { returning = 0; });  // a child has only the thread that made it
         nanobind::module_::import_("atexit").attr("register")(nanobind::cpp_function(&GilRelease::end));
     }
 
    private:
     PyThreadState* thread_;
-    inline static std::atomic<int> returning_ = 0;
-    inline static std::atomic<bool> ended_ = false;
-    inline static std::thread::id last_;
+    inline static std::atomic<int> returning = 0;
+    inline static std::atomic<bool> ended = false;
+    inline static std::thread::id last;
 };
 
 }  // namespace nmt_prep

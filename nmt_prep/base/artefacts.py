@@ -134,6 +134,8 @@ def atomic_writes(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
     The files are flushed all at once, which takes about as long as one of them, and then each directory once.
     """
+    # A file is flushed before it is renamed: after a power cut, the new name may otherwise lead to an empty file. The
+    # directory is flushed after that, which makes the new name itself durable.
     # The random name keeps writers apart, also on several machines that share the directory.
     finals = {path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial"): path for path in paths}
     directories = list(dict.fromkeys(path.parent for path in paths))
@@ -159,11 +161,11 @@ def atomic_writes(paths: Sequence[Path]) -> Iterator[list[Path]]:
 class FlushingWriter:
     """Appends to an open file, and flushes it in a thread meanwhile, so that little is left to flush at its end.
 
-    The end of the ``with`` block waits for the thread; it raises the OSError of a failed flush.
+    The end of the ``with`` block waits for the thread; it raises the OSError of a failed flush. The caller opens and
+    closes the file.
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        """Takes the file; the caller opens and closes it."""
         self._file = file
         self._pool = ThreadPoolExecutor(1)
         self._flushes: list[Future[None]] = []
@@ -269,6 +271,8 @@ def write_json_once(path: Path, value: Callable[[], object]) -> Any:
         if not path.exists():
             beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
             write_json(beside, value())
+            # Unlike a rename, a hard link fails if the name exists. So the first writer wins, and nobody ever reads a
+            # file that is replaced later or not yet complete.
             try:
                 path.hardlink_to(beside)
             except FileExistsError:

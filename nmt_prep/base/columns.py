@@ -32,14 +32,6 @@ def parquet_writer(file: object, schema: pa.Schema, **options: Any) -> Iterator[
     """Opens a Parquet file for writing, and closes it only once at the end, even if closing fails.
 
     Arrow would try again when the writer is deleted, and print a second traceback.
-
-    Args:
-        file: path, or an open binary file.
-        schema: columns of the file.
-        options: options of ``pyarrow.parquet.ParquetWriter``.
-
-    Raises:
-        OSError: the file cannot be written.
     """
     writer = pq.ParquetWriter(file, schema, **options)
     try:
@@ -53,15 +45,10 @@ def parquet_writer(file: object, schema: pa.Schema, **options: Any) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Rows of ids of different lengths: row i is ``values[offsets[i]:offsets[i + 1]]``.
+    """Rows of ids of different lengths: row i is ``values[offsets[i]:offsets[i + 1]]``."""
 
-    Attributes:
-        values: int32, shape ``[n]``.
-        offsets: int64, shape ``[rows + 1]``, non-decreasing, from 0 to n.
-    """
-
-    values: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int32]  # shape `[n]`
+    offsets: npt.NDArray[np.int64]  # shape `[rows + 1]`, non-decreasing, from 0 to n
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -214,11 +201,7 @@ class TextColumn:
 
 
 def text_columns(lines: Lines) -> Iterator[TextColumn]:
-    """Converts any accepted form of lines into columns of bounded size, in order.
-
-    Raises:
-        InvalidTextError: a line is null or holds a lone surrogate.
-    """
+    """Converts any accepted form of lines into columns of bounded size, in order."""
     if isinstance(lines, pa.ChunkedArray):
         for chunk in lines.chunks:
             yield TextColumn.from_arrow(chunk)
@@ -234,15 +217,7 @@ def text_columns(lines: Lines) -> Iterator[TextColumn]:
 
 
 def check_utf8(column: TextColumn, first_line: int) -> None:
-    """Checks lines.
-
-    Args:
-        column: the lines.
-        first_line: number of the first line, for messages.
-
-    Raises:
-        InvalidTextError: a line is not UTF-8.
-    """
+    """Checks that lines are UTF-8; messages count them from ``first_line``."""
     start, end = column.offsets[0], column.offsets[-1]
     invalid = find_invalid_utf8(np.ascontiguousarray(column.data[start:end]))
     if invalid != end - start:

@@ -45,10 +45,9 @@ def sha256_of(path: Path) -> str:
 
 
 class HashedFile(io.RawIOBase):
-    """A file that is written from start to end, and the SHA-256 of its content."""
+    """A file that is written from start to end, and the SHA-256 of its content. The caller opens and closes it."""
 
     def __init__(self, file: BinaryIO | FlushingWriter) -> None:
-        """Takes the file; the caller opens and closes it."""
         super().__init__()
         self._file = file
         self._digest = hashlib.sha256()
@@ -126,13 +125,14 @@ class CheckedFile:
     """
 
     def __init__(self, path: Path, steps: StepRange) -> None:
-        """Opens nothing yet."""
         self.path, self._steps = path, steps
         self._buffer = self._held = memoryview(bytearray())
         self._at = 0  # offset of the held bytes in the file
 
     def read(self, begin: int, end: int) -> memoryview:
         """Returns the bytes from ``begin`` to ``end``, or to the end of the file. The next call overwrites them."""
+        # Consecutive ranges often share a step. The bytes that were checked for the last range move to the front of the
+        # buffer, and only the steps after them are read and hashed. They are used even if the file has changed since.
         wanted = self._steps.containing(begin, end)
         at, size = wanted.first * wanted.step, len(wanted.hashes) * wanted.step
         known = self._held[at - self._at :][:size] if at >= self._at else memoryview(b"")

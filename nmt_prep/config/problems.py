@@ -135,13 +135,14 @@ def refusal(origin: str, problems: Collection[str]) -> ConfigError:
 
 def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[BaseModel], str | None, set[str]]:
     """Returns the path of the key at pydantic's location, its section, its allowed values, and those that are names."""
+    # Pydantic's location has the keys, but also names that no user wrote: the members of unions, and "[key]". So the
+    # types are followed along it, and a part counts as a key only where the type has keys.
     path: KeyPath = ()
     kind: Any = root
     section: type[BaseModel] = root
     allowed: str | None = None
     for part in location:
         if get_origin(kind) in (Union, UnionType):
-            # One model per kind: pydantic puts the kind into the location, but it is not a key of the config.
             kind = next((_strip(model) for model in get_args(kind) if part in _kinds(model)), None)
         elif isinstance(kind, type) and issubclass(kind, BaseModel):
             section = kind
@@ -202,7 +203,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def _unknown(path: KeyPath, section: type[BaseModel]) -> str:
-    """Returns the problem of a key that its section does not have."""
     if (now := _REMOVED.get(_general(path))) is not None:
         return f"this key no longer exists: {now}; remove it"
     allowed = sorted(_fields(section))
@@ -210,7 +210,6 @@ def _unknown(path: KeyPath, section: type[BaseModel]) -> str:
 
 
 def _problem_of_kind(detail: ErrorDetails, path: KeyPath) -> str:
-    """Returns the problem of the key ``kind``, which selects one of several models."""
     if detail["type"] == "union_tag_not_found":
         return "this key is required, as each of them has a kind"
     tag, allowed = str(detail["ctx"]["tag"]), detail["ctx"]["expected_tags"]

@@ -73,31 +73,19 @@ def part_schema(columns: Iterable[str] = (), *, rows: bool = True) -> pa.Schema:
 
 @dataclass(frozen=True)
 class PairFile:
-    """A file of pairs. Sizes and digests that are not known are None, and are left out in JSON.
+    """A file of pairs. Sizes and digests that are not known are None, and are left out in JSON."""
 
-    Attributes:
-        file: path of the file; in manifests and results of tasks it is relative to a directory of the stage.
-        pairs: number of pairs.
-        corpus: name of the corpus.
-        bytes: UTF-8 bytes of both sides.
-        source_bytes: UTF-8 bytes of the source lines, with one byte for the end of each line.
-        target_bytes: UTF-8 bytes of the target lines, with one byte for the end of each line.
-        sha256: digest of the file.
-        reversed: true if the sides of its pairs are exchanged when they are read, for the other direction of a corpus.
-    """
-
-    file: str
+    file: str  # in manifests and results of tasks, the path relative to a directory of the stage
     pairs: int
     corpus: str
-    bytes: int | None = None
-    source_bytes: int | None = None
-    target_bytes: int | None = None
+    bytes: int | None = None  # UTF-8 bytes of both sides
+    source_bytes: int | None = None  # UTF-8 bytes of the source lines, with one byte for the end of each line
+    target_bytes: int | None = None  # likewise of the target lines
     sha256: str | None = None
-    reversed: Literal[True] | None = None
+    reversed: Literal[True] | None = None  # true if the sides are exchanged on reading: the corpus's other direction
 
     @property
     def path(self) -> Path:
-        """Path of the file."""
         return Path(self.file)
 
     @property
@@ -120,11 +108,7 @@ class PairFile:
     def batches(
         self, row_groups: Iterable[int] | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Reads the file as :func:`iter_pairs` does, with the sides and the corpus of its direction.
-
-        Raises:
-            CorpusError: the part or a file with its lines is damaged, has changed, or cannot be read.
-        """
+        """Reads the file as :func:`iter_pairs` does, with the sides and the corpus of its direction."""
         if not self.reversed:
             yield from iter_pairs(self.path, row_groups, columns)
             return
@@ -148,10 +132,6 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
     """Writes pairs to ``<directory>/<prefix>-<number, 5 digits>.parquet``, and publishes each part when it is whole.
 
     Either all batches have rows or none has; all have the same columns.
-
-    Raises:
-        CorpusError: a line has 2 GiB or more.
-        OutputError: a part cannot be written, or read back.
     """
     groups = (_joined(held, corpus) for held in _row_groups(batches, corpus))
     parts: list[PairFile] = []
@@ -182,20 +162,8 @@ def write_line_parts(
 ) -> list[PairFile]:
     """Writes ``<directory>/<prefix>-<number, 5 digits>.json``, with the row groups and parts of ``write_parts``.
 
-    A row group with more than 16 MiB of a file, because of lines that are not pairs, is divided.
-
-    Args:
-        batches: pairs with their rows and places.
-        corpus: name of the corpus.
-        directory: directory of the parts.
-        prefix: start of the names of the parts.
-        files: the files of both sides.
-        has_rows: true if the parts have a column ``row``.
-        strip_returns: true if a carriage return before a newline is not part of a line.
-
-    Raises:
-        CorpusError: a line has 2 GiB or more.
-        OutputError: a part cannot be written.
+    The pairs have rows and places. A row group with more than 16 MiB of a file, because of lines that are not pairs, is
+    divided.
     """
     written: list[PairFile] = []
     groups: list[LineGroup] = []
@@ -221,27 +189,19 @@ def write_line_parts(
 class BatchFile(ExitStack):
     """A Parquet file of kept or rejected pairs, with a row group for each batch that is not empty.
 
-    The first batch creates the file, so that there are no empty files.
-
-    Attributes:
-        path: path of the file.
-        pairs: number of pairs written so far.
+    The first batch creates the file, so that there are no empty files. A file that is read once and deleted need not be
+    compressed.
     """
 
     def __init__(self, path: Path, *, compressed: bool = True) -> None:
-        """Stores the path; creates nothing. A file that is read once and deleted need not be compressed."""
         super().__init__()
         self.path = path
         self._compressed = compressed
-        self.pairs = 0
+        self.pairs = 0  # number of pairs written so far
         self._writer: pq.ParquetWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Adds a row group.
-
-        Raises:
-            OutputError: the file cannot be written.
-        """
+        """Adds a row group."""
         if not len(batch):
             return
         if self._writer is None:
@@ -265,11 +225,7 @@ def part_writer(path: Path, schema: pa.Schema, *, compressed: bool = True) -> Ab
 
 
 def row_groups(path: str | os.PathLike[str]) -> list[int]:
-    """Returns the number of pairs in each row group of a part.
-
-    Raises:
-        CorpusError: the part is damaged or cannot be read.
-    """
+    """Returns the number of pairs in each row group of a part."""
     path = Path(path)
     with _reading(path):
         if path.suffix == line_parts.SUFFIX:
@@ -309,9 +265,6 @@ def other_columns(path: Path) -> dict[str, pa.DataType]:
     """Returns the names and types of the columns of a part, except text, corpus and row.
 
     A column of dictionary type is listed with the type of its values.
-
-    Raises:
-        CorpusError: the part is damaged.
     """
     if path.suffix == line_parts.SUFFIX:
         return {}

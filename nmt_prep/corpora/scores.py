@@ -27,11 +27,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", 
 
 
 def value_of(value: object, key: str, where: str) -> Value:
-    """Returns a value of a column: a score, or the name of a document; None for None and for text of white space only.
-
-    Args:
-        value: a text, a number, or None.
-    """
+    """Returns the score or document name in a text or number; None for None and for text of white space only."""
     if key != DOCUMENT:
         return score_of(value, key.removeprefix("scores."), where)
     if value is None:
@@ -144,11 +140,7 @@ def document_starts(documents: pa.DictionaryArray) -> npt.NDArray[np.int64]:
 
 
 def score_of(value: object, name: str, where: str) -> float | None:
-    """Returns a score as a number; None for None and for text of white space only.
-
-    Args:
-        value: a text, a number, or None.
-    """
+    """Returns the score in a text or number; None for None and for text of white space only."""
     if value is None:
         return None
     number = math.nan
@@ -176,11 +168,7 @@ class ColumnLines:
     """Reads the values of a file, one on each line, for a corpus or a slice of it."""
 
     def __init__(self, key: str, path: Path, start: LineStart | None = None) -> None:
-        """Stores the arguments; opens no file.
-
-        Args:
-            start: the first line to read; None for the first line of the file.
-        """
+        """Reads from ``start`` on; None for the first line of the file."""
         self.key = key  # key of the column in the config
         self.path = path  # the file
         self.line = start.line if start is not None else 0  # number of the next line, counted from 0
@@ -237,11 +225,7 @@ def joined_column(arrays: Sequence[pa.Array]) -> pa.Array:
 
 
 def with_columns(batches: Iterator[PairBatch], files: Sequence[ColumnLines], *, last: bool) -> Iterator[PairBatch]:
-    """Yields batches with the columns from files; line i of a file is the value of row i.
-
-    Args:
-        last: True if the files must end where the batches end.
-    """
+    """Yields batches with the columns from files, which end where the ``last`` batches end; line i belongs to row i."""
     row = files[0].line if files else 0
     for batch in batches:
         row += len(batch)

@@ -122,6 +122,9 @@ class LineIndex:
     def of(cls, size: int, ranges: Sequence[RangeCounts]) -> LineIndex:
         """Builds the index from the results of :func:`count_range` for all ranges of a file, in order."""
         before = np.cumsum([0, *(count for counts in ranges for count in counts.newlines)], dtype=np.int64)
+        # A quoted field of CSV may contain newlines, and a slice must not begin within one. A newline is outside of
+        # quotes if an even number of quotes comes before it in the file. A range knows only its own quotes: the parity
+        # of those before it is added here.
         quotes, apart = 0, True
         for counts in ranges:
             apart &= all((quotes + parity) % 2 == 0 for parity in counts.parities)
@@ -133,6 +136,8 @@ class LineIndex:
         """Returns the start of a line."""
         if not line:
             return LineStart(0, 0, 0)
+        # The last step with fewer than ``line`` newlines before it: the reader skips the others from there, all of
+        # which are in this step.
         step = int(np.searchsorted(self.before, line)) - 1
         return LineStart(line, step * self.step, line - int(self.before[step]))
 
@@ -149,6 +154,8 @@ class LineIndex:
 
 def cut(indices: Mapping[str, LineIndex]) -> list[dict[str, Bounds]]:
     """Divides files with equal numbers of lines; returns for each slice its bounds in each file."""
+    # The larger file gives the lines, so that no slice of it exceeds the size by more than a line; on the other side
+    # the slices have the same lines, wherever they are.
     lines = list(max(indices.values(), key=lambda index: index.size).cuts())
     bounds = [pairwise([*map(index.start_of, lines), index.end]) for index in indices.values()]
     return [dict(zip(indices, of_slice, strict=True)) for of_slice in zip(*bounds, strict=True)]

@@ -85,12 +85,9 @@ def checked(file: CheckedFile, begin: int, end: int) -> memoryview:
 
 
 def whole_lines(chunks: Iterable[Chunk], limit: int | None) -> Iterator[LineRun]:
-    """Yields the bytes of chunks as runs of whole lines.
-
-    Args:
-        chunks: the bytes of a file.
-        limit: a line with more bytes, and more than a block, is not kept; None for no limit.
-    """
+    """Yields runs of whole lines. A line with more than ``limit`` bytes, and more than a block, is not kept."""
+    # Newlines are searched only in the new bytes, and of the two parts around the last newline only the rest is copied,
+    # which is no longer than a chunk. So a line of many chunks takes linear time.
     pending = bytearray()
     skipped = 0  # bytes of a line that is too long to keep
     for chunk in chunks:
@@ -180,17 +177,14 @@ def decoded(
     start: int = 0,
     first_line: int = 1,
 ) -> Iterator[Chunk]:
-    """Yields the text as UTF-8. Chunks in UTF-8 are not checked.
-
-    Args:
-        chunks: the bytes of a file.
-        policy: encoding and treatment of invalid bytes: bytes that are not UTF-8 stand for those to drop.
-    """
+    """Yields the text as UTF-8. Chunks in UTF-8 are not checked; bytes to drop become bytes that are not UTF-8."""
     encoding = policy.encoding
     if encoding == "utf-8":
         yield from chunks
         return
     decoder = codecs.getincrementaldecoder(encoding)("strict" if policy.invalid == "error" else _MARK_AS_INVALID)
+    # For messages: the offset in the file after the chunk, and the number of the line in which the chunk begins. The
+    # decoder holds back the bytes of an unfinished character, and its errors count from the first of these.
     position, line = start, first_line
     for number, chunk in enumerate(_with_end(chunks)):
         marks = _MARKS_REMOVED_BY_DECODERS.get(encoding, ())

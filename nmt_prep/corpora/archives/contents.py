@@ -123,7 +123,6 @@ def contents_of(
 def _look_at(
     entry: Entry, contents: Contents, opened: Opened, budget: Budget, place: Callable[[str], Path], most: int
 ) -> None:
-    """Notes the name of an entry, and reads the beginning of a requested one."""
     name = member_name(entry.name)
     if len(contents.names) < _NAMES_KEPT and entry.refused != "a directory" and not entry.single:
         contents.names.append(name)
@@ -179,7 +178,6 @@ class _Beginning:
         return self
 
     def read(self, size: int, /) -> bytes:
-        """Returns ``size`` bytes; fewer at the end."""
         if self.taken > _MOST_UNPACKED:
             raise _EnoughError
         data = bytearray(self._ahead)

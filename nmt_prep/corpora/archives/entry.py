@@ -69,11 +69,7 @@ class Budget:
     """Counts the output of an archive, and raises once it exceeds the limits."""
 
     def __init__(self, path: object, size: int, limits: Limits) -> None:
-        """Sets the limits.
-
-        Args:
-            size: bytes of the archive.
-        """
+        """Sets the limits for an archive of ``size`` bytes."""
         self.path = path
         self.limits = limits
         self._most = max(ALWAYS_ALLOWED, limits.max_ratio * size)

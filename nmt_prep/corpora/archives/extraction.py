@@ -152,6 +152,9 @@ def _read_members(
                 raise missing_member(
                     name, names, archive.path, file_kind(archive.path) if single else None, single=single
                 )
+    # The archive had this digest before it was opened, but another process may write to it while it is read. Only the
+    # digest after the last read shows that every member came from the bytes that were checked; until then all members
+    # are unfinished files beside their places.
     with _reading(archive):
         digest = sha256_of(archive.path)
     if digest != archive.sha256:
@@ -197,7 +200,7 @@ def entries_of(
         yield from zip_entries(file, budget)
     elif _is_tar(file):
         yield from tar_entries(Bounded(within(file), budget), budget)
-    else:
+    else:  # a single file; its member may be named as the file, with or without the suffix of its compression
         names = {WHOLE_FILE, name, without_suffix(name)}
         requested = next((member for member in wanted if member in names), without_suffix(name))
         yield Entry(requested, "", lambda: cast(Peekable, file), single=True)
@@ -212,7 +215,6 @@ def _is_tar(file: io.BufferedReader) -> bool:
 
 
 def _chunks(entry: Entry, archive: Archive, budget: Budget) -> Iterator[bytes]:
-    """Yields the decompressed content of an entry, within the limits."""
     size = 0
     with _reading(archive):
         stream = decompressed(entry.open())
@@ -224,7 +226,6 @@ def _chunks(entry: Entry, archive: Archive, budget: Budget) -> Iterator[bytes]:
 
 
 def _copy(chunks: Iterable[bytes], write: Callable[[bytes], object], advance: Callable[[int], None]) -> Extracted:
-    """Writes the content of a member; returns its digest and size."""
     digest, size = hashlib.sha256(), 0
     for chunk in chunks:
         size += len(chunk)

@@ -67,8 +67,6 @@ def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
 
 
 class _Tar:
-    """The blocks of a tar."""
-
     def __init__(self, stream: Readable) -> None:
         self._stream = stream
         self._position = 0
@@ -87,6 +85,9 @@ class _Tar:
 
     def next_header(self) -> tarfile.TarInfo | None:
         """Returns the next entry's header, updated from its extended headers; None at the end of the archive."""
+        # Extended headers are entries of their own before the entry that they describe: GNU's long names, and the
+        # records of pax (POSIX.1-2001), which override the 100 bytes for a name and the octal size of the header.
+        # Global pax headers have defaults such as comments, and are skipped, as are the targets of links.
         name, fields = "", dict[str, str]()
         while (info := self._header()) is not None:
             if info.type == tarfile.GNUTYPE_LONGNAME:
@@ -127,6 +128,7 @@ class _Tar:
         info.name = info.name.rstrip("/")
         if info.size < 0:
             raise tarfile.ReadError(f"bad header at byte {place}: negative size")
+        # A sparse file of GNU tar may have more blocks of header; a byte in each says whether another one follows.
         more = info.type == tarfile.GNUTYPE_SPARSE and block[482]
         while more:
             block = self.read(_BLOCK)
@@ -144,8 +146,6 @@ class _Tar:
 
 
 class _Section(io.RawIOBase):
-    """The content of an entry."""
-
     def __init__(self, tar: _Tar, size: int, name: str) -> None:
         self._tar = tar
         self.size = size
@@ -164,7 +164,6 @@ class _Section(io.RawIOBase):
         return len(data)
 
     def skip(self) -> None:
-        """Skips the rest of the content."""
         self._tar.skip(self._left, repr(self._name))
         self._left = 0
 

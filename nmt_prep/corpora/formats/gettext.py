@@ -84,6 +84,8 @@ def _entries(lines: Iterable[tuple[str, str]]) -> Iterator[_Entry]:
                 fuzzy = fuzzy or "fuzzy" in map(str.strip, line[2:].split(","))
             continue
         new, text = _parsed(line, where)
+        # An entry begins with msgctxt, which is optional, or else with msgid. The comment with its flags comes before,
+        # when the last entry is still open.
         if new == "msgctxt" or (new == "msgid" and keyword != "msgctxt"):
             if entry.texts:
                 yield entry
@@ -128,6 +130,8 @@ class PoReader(Reader):
     def _encoding(self, path: Path) -> str:
         if "encoding" in self.corpus.model_fields_set:
             return self.corpus.encoding_of("both")
+        # The header states the encoding in ASCII, so any superset of ASCII can read it: in latin-1 no byte is invalid.
+        # Lines that are no PO are left to pairs(), which reports them; the last line may be cut.
         head = bytes(next(raw_chunks(path), b"")[:_LONGEST_HEAD]).removeprefix(codecs.BOM_UTF8).decode("latin-1")
         lines = ((f"{path}:{number}", line.strip(" \t\r")) for number, line in enumerate(head.split("\n"), 1))
         entries = _entries((where, line) for where, line in lines if _LINE.fullmatch(line))

@@ -92,7 +92,8 @@ class _Tmx(Document):
         return self._fits[tag]
 
     def _take(self, text: str) -> None:
-        """Makes a text the one of each side for which its variant is the best so far."""
+        # A unit may have en-US, en and en-GB. Only a better fit replaces a text: the exact tag wins in any order, or
+        # else the first regional variant.
         for side in (0, 1):
             if self._fit[side] > self._best[side]:
                 self._best[side], self._texts[side], self._faults[side] = self._fit[side], text, self.fault
@@ -163,6 +164,8 @@ class _Xliff(Document):
             self._unit_fault = self._unit_fault or self.fault
         elif name in _UNITS:
             self._in_unit = False
+            # Units of one file may differ in direction. A missing tag fits both sides; a unit of the opposite direction
+            # is read with its sides exchanged.
             tags = self._tags["source"], self._tags["target"]
             direction = self._directions.get(tags)
             if direction is None:

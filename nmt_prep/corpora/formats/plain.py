@@ -37,6 +37,8 @@ class PlainReader(Reader):
         if len(self.files) == 1:
             yield from self._one_side()
             return
+        # The blocks of two files end at different lines. The longer one is cut where the shorter one ends, and its rest
+        # is paired with the other side's next block.
         sources, targets = (self._batches(side) for side in SIDES)
         source, target = next(sources, None), next(targets, None)
         paired = 0
@@ -83,7 +85,6 @@ class PlainReader(Reader):
 
 
 def _paired(source: PairBatch, target: PairBatch) -> PairBatch:
-    """Returns pairs of the lines of both sides."""
     places = None
     if source.places is not None and target.places is not None:
         places = np.concatenate([source.places, target.places], axis=1)
@@ -99,7 +100,6 @@ def unaligned(files: Mapping[str, Path], lines: Mapping[str, int]) -> AlignmentE
 
 
 def _count(first: PairBatch | None, rest: Iterator[PairBatch]) -> int:
-    """Returns the number of remaining lines of a side."""
     return sum(map(len, chain([first or ()], rest)))
 
 
@@ -120,10 +120,10 @@ _FORMAT = 1
 class LineGroup:
     """A row group."""
 
-    pairs: int  # number of pairs
+    pairs: int
     row: int  # the row of the first line: its position in the corpus before any pair was dropped
-    source: tuple[int, int]  # the range of bytes in the file of the source, in whole lines
-    target: tuple[int, int]  # the range of bytes in the file of the target
+    source: tuple[int, int]  # the byte range of the source file, in whole lines
+    target: tuple[int, int]  # the byte range of the target file
     # for each run of lines that are not pairs, the first line (counted from 0 in the group) and the number of lines,
     # one run after the other
     left_out: tuple[int, ...] = ()
@@ -140,7 +140,7 @@ class LineGroup:
 class TextFile:
     """The file with the lines of a side."""
 
-    file: str  # path of the file, relative to the directory of the part
+    file: str  # path relative to the directory of the part
     steps: StepRange  # the steps that contain the lines
 
 
@@ -149,12 +149,12 @@ class LinePart:
     """The content of a part."""
 
     format: int  # version of the format
-    corpus: str  # name of the corpus
+    corpus: str
     has_rows: bool  # true if the part has a column `row`
     strip_returns: bool  # true if a carriage return before a newline is not part of a line
-    source: TextFile  # the file with the lines of the source
-    target: TextFile  # the file with the lines of the target
-    groups: tuple[LineGroup, ...]  # the row groups
+    source: TextFile
+    target: TextFile
+    groups: tuple[LineGroup, ...]
 
     @classmethod
     def of(
@@ -167,6 +167,8 @@ class LinePart:
         strip_returns: bool,
     ) -> Self:
         """Makes a part of row groups; the steps of ``files`` contain at least these groups."""
+        # A part keeps the hashes of its own stretch only, so that its size, and the reads that check it, do not grow
+        # with the file.
         used = {
             side: TextFile(file.file, file.steps.containing(getattr(groups[0], side)[0], getattr(groups[-1], side)[1]))
             for side, file in files.items()
@@ -224,6 +226,9 @@ def groups_of(held: list[PairBatch]) -> Iterator[tuple[LineGroup, int]]:
     rows = np.concatenate([pairs.rows for pairs in held if pairs.rows is not None])
     places = np.concatenate([pairs.places for pairs in held if pairs.places is not None])
     sizes = np.concatenate([pairs.sizes() for pairs in held])
+    # A reader gets a group as one range of bytes per file, so the lines between its pairs count too: if few pairs are
+    # kept, 4 MiB of their text can be spread over gigabytes. A group ends before the pair that would exceed the limit.
+    # Gaps in the rows are the lines to leave out, as runs.
     first = 0
     while first < len(rows):
         begin = places[first, [0, 2]]

@@ -58,11 +58,9 @@ class _Table:
 
     @property
     def last(self) -> int:
-        """Returns the highest of the column numbers, counted from 0."""
         return max(self._numbers)
 
     def row(self, line: int, fields: Sequence[str]) -> tuple[str, str, dict[str, Value]]:
-        """Returns the two sides and the further columns of a row."""
         if len(fields) <= self.last:
             raise self.too_few(line, len(fields))
         source, target, *others = (fields[column] for column in self._numbers)
@@ -71,7 +69,6 @@ class _Table:
         return source, target, {key: value_of(text, key, where) for key, text in values}
 
     def too_few(self, line: int, columns: int) -> CorpusError:
-        """Returns the error for a line with too few columns."""
         return CorpusError(
             f"{self.path}:{line}: {columns} column{'s' * (columns != 1)}, but column {self.last} (counted from 0) "
             f"is needed; fix the line, or set {' and '.join(['columns', *self._others])} in the config"

@@ -205,6 +205,8 @@ class Downloads:
             fetched = self.fetcher.fetch(file.mirrors, expected)
             stored = self._keep(fetched, file.name)
             locked = Locked(address, fetched.sha256, fetched.size, fetched.url, fetched.etag, fetched.time)
+        # The order counts if the run is killed: the file, then the note that names it, then the record that pins its
+        # digest for all later runs. Each is made only when those before it are on the disk.
         if is_repository(file.mirrors[0]):
             locked = replace(locked, commit=read_listing(self.store.directory / stored.file).commit)
         stored = self._named(stored, file.name)

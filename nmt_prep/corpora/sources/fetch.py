@@ -32,9 +32,9 @@ _PROGRESS = 1 << 20  # Bytes of progress after which the count of retries restar
 class Fetched:
     """A fetched file."""
 
-    path: Path  # its path; the caller owns the file
-    sha256: str  # SHA-256 of its bytes
-    size: int  # size in bytes
+    path: Path  # the caller owns the file
+    sha256: str
+    size: int  # in bytes
     url: str  # the final address, after redirects, without secrets
     etag: str | None  # the strong ETag of the response; None if there is none
     time: str  # when the download ended, in UTC, such as 2026-01-31T23:59:59Z
@@ -53,14 +53,8 @@ class Expected:
 class Fetcher:
     """Fetches files into a directory of partial files. Safe to use from threads for different files.
 
-    Args:
-        directory: directory of partial files, from which interrupted downloads resume.
-        base_dir: base of relative paths.
-        limits: limits of time, retries, size and speed.
-        progress: receives a meter per file.
-        damage: returns a description of the damage in a fetched file, or ""; it calls its second argument with the
-            number of bytes read. Files with an expected digest are not tested. None disables the test.
-        clock: source of time and random numbers.
+    ``damage`` describes the damage of a file without an expected digest, or returns ""; it calls its second argument
+    with the number of bytes read.
     """
 
     def __init__(
@@ -100,6 +94,9 @@ class Fetcher:
         raise DownloadError("\n  ".join([f"all {len(faults)} mirrors failed:", *faults]))
 
     def _with_retries(self, address: str, partial: Partial, label: str, expected: Expected | None) -> Fetched:
+        # A long download over a weak line may fail many times, but each time it gets further: then the count of
+        # failures restarts. Bytes count once: a server that always breaks at the same byte, or whose file changes, does
+        # not get further than before, and so the loop ends.
         tries, failures, furthest = 0, 0, partial.size
         while True:
             self._stop.check()
@@ -134,6 +131,8 @@ class Fetcher:
         self._check_size(address, partial, answer)
         if fault := self._fault(partial, sha256, expected, label):
             partial.drop()
+            # Earlier bytes may be from another version of the file that its headers do not tell apart. The next attempt
+            # starts at the first byte, and so its fault is final.
             if answer.start > 0:
                 raise RestartError(f"{shown(address)}: {fault}; some bytes are from an earlier attempt")
             raise DownloadError(f"{shown(address)}: {fault}")
@@ -220,7 +219,6 @@ def open_local(path: Path) -> Iterator[io.BufferedReader]:
 
 @contextmanager
 def _opened_file(path: Path) -> Iterator[Answer]:
-    """Opens a mirror that is a local path."""
     with open_local(path) as file:
         chunks = iter(lambda: file.read(_CHUNK), b"")
         yield Answer(str(path), 0, path.stat().st_size, delimited=True, etag=None, modified=None, chunks=chunks)

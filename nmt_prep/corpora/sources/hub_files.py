@@ -205,7 +205,8 @@ def files_of_split(listing: Listing, config: str | None, split: str, address: st
 
 
 def _splits(listing: Listing, config: str | None, address: str) -> Mapping[str, list[HubFile]]:
-    """Returns the files of a config by split."""
+    # Three sources in order of authority: what the card states, the layout of the hub's own conversion
+    # (<config>/<split>/0000.parquet), and else the words in paths, where a config is a folder at the top.
     if listing.configs:
         marked = next((entry.name for entry in listing.configs if entry.default), None)
         configs = {entry.name: entry for entry in reversed(listing.configs)}
@@ -286,6 +287,9 @@ def _splits_by_path(files: Iterable[HubFile], below: str = "") -> Mapping[str, l
 
     A file belongs to each split that its path names, as in the library datasets.
     """
+    # The first kind of pattern that matches any file decides for all: numbered shards in data/, then folders, then
+    # names. So `test` in a file name does not divide a data set with folders train/ and dev/. The library datasets has
+    # the same order, and users of both must get the same rows.
     parquet = [file for file in files if file.path.endswith(".parquet")]
     splits: dict[str, list[HubFile]] = {}
     for file in _matching(parquet, below, "data/*"):

@@ -83,6 +83,8 @@ class LockFile:
         """Records a download."""
         if self.path is None:
             return
+        # Written at once, since a run may take days and may be killed; merged with the file as it is now, because other
+        # runs of the config write too. A renewal writes at its end only: if it fails, all old records are kept.
         with self._guard:
             if self._known.get(locked.address) != locked:
                 self._known[locked.address] = locked

@@ -98,10 +98,8 @@ class ObjectStore:
     """The objects below a URL; safe to use from threads.
 
     Args:
-        url: URL of the directory.
         options: options of fsspec's file system.
         error: type of the error to raise when all retries failed.
-        clock: source of time and random numbers.
     """
 
     def __init__(

@@ -62,6 +62,10 @@ class Resume:
 class Partial:
     """A partial file with a note beside it. Without a note the bytes are ignored."""
 
+    # The note never claims bytes that a power cut can take away: it is written with size 0 before the first byte, and
+    # its size grows only after the bytes are flushed. A process that is killed loses nothing, because the kernel still
+    # writes what it was given. So within one boot of the machine the size of the file itself counts.
+
     def __init__(self, directory: Path, name: str, url: str) -> None:
         self.path = directory / name
         self._note_path = directory / f"{name}.json"
@@ -110,6 +114,7 @@ class Partial:
                 write_json(self._note_path, asdict(Resume(self._url, answer.total, *validators, 0, _boot())))
         with writing(self.path), self.path.open("a+b") as file:
             file.truncate(answer.start)
+            # A retry in the same process goes on with the digest so far; another process reads the file again.
             if self._digested != answer.start:
                 self._digest_from(file)
             size = answer.start
@@ -130,7 +135,6 @@ class Partial:
         return self._digest.hexdigest()
 
     def _digest_from(self, file: BufferedRandom) -> None:
-        """Restarts the digest from the bytes in the file."""
         file.seek(0)
         self._digest = hashlib.file_digest(file, "sha256")
         self._digested = file.tell()
@@ -187,7 +191,6 @@ def _seconds(date: str | None) -> float | None:
 
 
 def _boot() -> str | None:
-    """Returns the id of the machine's current boot; None if it has none."""
     try:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:

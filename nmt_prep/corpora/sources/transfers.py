@@ -189,6 +189,8 @@ def watched(
             yield from answer.chunks
 
     def chunks() -> Iterator[bytes]:
+        # Only the time spent waiting for the server counts. The time between two requests for chunks belongs to the
+        # consumer: a slow disk, or the speed limit that all downloads share.
         waited, came = 0.0, 0
         while True:
             began = clock.now()
@@ -214,6 +216,10 @@ def watched(
 class _StepThread(Generic[_T]):
     """A thread that does the next step of a generator when it is asked to."""
 
+    # It does not read ahead, which would fill the memory if the consumer is slow. Nothing can interrupt a step that
+    # waits for a server: after a stop or a stall the thread is left behind. It is a daemon, so it does not keep the
+    # process alive, and it closes the generator if its step ever ends.
+
     def __init__(self, steps: Generator[_T]) -> None:
         self._steps = steps
         self._wanted: SimpleQueue[bool] = SimpleQueue()
@@ -221,7 +227,6 @@ class _StepThread(Generic[_T]):
         threading.Thread(target=self._work, name="nmt-prep-source", daemon=True).start()
 
     def next(self, until: float, late: TransientError, clock: Clock, stop: Stop) -> _T | None:
-        """Returns the next item; None at the end."""
         self._wanted.put(True)
         while True:
             stop.check()
@@ -234,7 +239,6 @@ class _StepThread(Generic[_T]):
                 raise late
 
     def close(self) -> None:
-        """Ends the thread after its current step."""
         self._wanted.put(False)
 
     def _work(self) -> None:

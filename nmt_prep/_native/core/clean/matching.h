@@ -13,7 +13,8 @@
 
 namespace nmt_prep::clean {
 
-// Elements of a line that are compared with another line: the time of comparisons grows with the product of two lengths.
+// Elements of a line that are compared with another line: the time of comparisons grows with the product of two
+// lengths.
 inline constexpr std::size_t kMostCompared = std::size_t{1} << 14;
 
 // Scratch space for comparisons of sequences of E, unsigned integers. Long comparisons call `poll` often.

@@ -1,4 +1,5 @@
-// The draws of a row, one after another, as nmt_prep.training.modifiers.draws makes them: SplitMix64 (Steele et al., 2014).
+// The draws of a row, one after another, as nmt_prep.training.modifiers.draws makes them: SplitMix64 (Steele et al.,
+// 2014).
 #pragma once
 
 #include <cstddef>

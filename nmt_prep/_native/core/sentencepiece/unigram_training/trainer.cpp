@@ -125,8 +125,8 @@ class Trainer {
             piece(id).score = static_cast<float>(digamma(expected[id]) - log_sum);
             if (!std::isfinite(piece(id).score))
                 throw TrainingError(
-                    "a word of the lines is too long to train a unigram model with numbers of 32 bits; leave it out, or "
-                    "reduce max_sentence_length");
+                    "a word of the lines is too long to train a unigram model with numbers of 32 bits; leave it out, "
+                    "or reduce max_sentence_length");
         }
         keep(kept);
     }

@@ -81,7 +81,6 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
 
 
 def _settings(info: DatasetInfo) -> Iterator[Setting]:
-    """Yields the settings of the config, then others."""
     tokens, longest = info.input.batch_tokens, info.input.max_length
     settings: list[Setting] = [{"bucketing": "optimal"}, {"bucketing": "t2t"}]
     if info.layout != "packed":

@@ -194,7 +194,6 @@ def _kind(column: int, left: Collection[int]) -> str | None:
 # Most attributes of a page have few values. To the cache, 1 and True are different, -0.0 and 0.0 are not.
 @lru_cache(4096, typed=True)
 def _attribute(name: str, value: str | float | bool | None) -> str:
-    """Returns an attribute with the space before it, or nothing."""
     if value is None or value is False:
         return ""
     key = name.rstrip("_").replace("_", "-")
@@ -205,7 +204,6 @@ def _attribute(name: str, value: str | float | bool | None) -> str:
 
 
 def _text(content: Content) -> str:
-    """Returns the text of content as markup."""
     if isinstance(content, str):
         return content if isinstance(content, Markup) else escape(visible(content), quote=False)
     if content is None:

@@ -50,7 +50,6 @@ def render_page(summary: Json) -> str:
 
 
 def _page(summary: Json, contents: Mapping[str, Markup]) -> str:
-    """Returns the page with the contents of all sections."""
     languages = languages_in_words(summary)
     shown = [(anchor, title, contents[anchor]) for anchor, (title, _) in SECTIONS.items() if contents[anchor]]
     links = el("ul", (el("li", el("a", title, href=f"#{anchor}")) for anchor, title, _ in shown))

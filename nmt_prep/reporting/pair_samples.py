@@ -88,7 +88,6 @@ class PairSample:
         )
 
     def save(self, path: Path) -> None:
-        """Writes the sample to a file."""
         texts = {
             "examples": [*map(vars, self.examples)],
             "longest": [*map(vars, self.longest)],
@@ -121,7 +120,6 @@ class SampleCollector:
     """Collects the sample of consecutive pairs of a corpus, batch by batch."""
 
     def __init__(self, sample: CorpusSample, first_row: int, sizes: Mapping[Side, int], frames: Mapping[Side, Frame]):
-        """Starts without pairs."""
         rows = sample.rows()
         self._order = np.argsort(rows)
         self._rows = rows[self._order]
@@ -134,7 +132,6 @@ class SampleCollector:
         self._longest: list[EncodedPair] = []
 
     def add(self, text: Mapping[Side, pa.Array], ids: Mapping[Side, Ragged], longest: int) -> None:
-        """Adds the next pairs."""
         for side, frame in self._frames.items():
             count_ids(self._ids[side], ids[side].values)
             np.add.at(self._ids[side], [*frame.before, *frame.after], len(ids[side]))
@@ -153,7 +150,6 @@ class SampleCollector:
             self._keep_longest(first, text, ids)
 
     def result(self) -> PairSample:
-        """Returns the sample of all pairs so far."""
         characters = {side: np.flatnonzero(self._characters[side]) for side in SIDES}
         return PairSample(
             self._ids,

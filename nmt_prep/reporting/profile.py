@@ -46,17 +46,14 @@ class TextPair:
 class CorpusProfile:
     """The encoded pairs of a corpus. The bins of lengths are :data:`LENGTH_EDGES`."""
 
-    pairs: int  # number of pairs
-    tokens: dict[Side, int]  # number of ids of each side, frames included
-    tokens_by_length: dict[Side, list[int]]  # number of pairs for each length in ids, frames included, by side
-    sampled: int  # number of pairs in the sample
-    # sum of the lengths of sampled pairs, by side and unit (`piece`, `word` and `char`)
-    totals: dict[Side, dict[str, int]]
-    lengths: dict[Side, dict[str, list[int]]]  # number of sampled pairs for each length, by side and unit
-    # number of sampled pairs for each source length and target length, by unit: bin, bin, count
-    joint: dict[str, list[tuple[int, int, int]]]
-    # number of sampled pairs for each ratio target / source, by unit, over the bins of `RATIO_EDGES`
-    ratios: dict[str, list[int]]
+    pairs: int
+    tokens: dict[Side, int]  # ids per side, frames included
+    tokens_by_length: dict[Side, list[int]]  # pairs per length in ids, frames included, by side
+    sampled: int  # pairs in the sample
+    totals: dict[Side, dict[str, int]]  # sum of sampled lengths, by side and unit (`piece`, `word` and `char`)
+    lengths: dict[Side, dict[str, list[int]]]  # sampled pairs per length, by side and unit
+    joint: dict[str, list[tuple[int, int, int]]]  # sampled pairs per source and target length, by unit: bin, bin, count
+    ratios: dict[str, list[int]]  # sampled pairs per ratio target / source, by unit, over the bins of `RATIO_EDGES`
     examples: list[TextPair]  # random pairs
     longest: list[TextPair]  # the longest of all pairs
 
@@ -84,10 +81,10 @@ class VocabularyUse:
 class LanguageUse:
     """The use of a vocabulary by a language, in the samples of its corpora."""
 
-    pieces: int  # number of pieces
-    words: int  # number of words
-    characters: int  # number of characters
-    bytes: int  # number of UTF-8 bytes
+    pieces: int
+    words: int
+    characters: int
+    bytes: int  # UTF-8 bytes
     escaped: int  # number of characters without a piece
 
     @classmethod
@@ -183,6 +180,7 @@ def _escaped(tokenizer: Tokenizer, characters: Counter[int]) -> list[tuple[str, 
 
 def _curve_ranks(last: int) -> list[int]:
     """Returns ranks from 1 to the last rank: all small ranks, then ranks that grow by about a tenth."""
+    # From the end, so that the last rank is always there; on a logarithmic axis the points are then equally far apart.
     ranks = {last} if last else set()
     while last > 1:
         last = min(last - 1, last * 10 // 11)
@@ -225,13 +223,11 @@ def joint_counts(source: Numbers, target: Numbers) -> list[tuple[int, int, int]]
     return [(*divmod(int(cell), len(LENGTH_EDGES)), int(count)) for cell, count in zip(cells, counts, strict=True)]
 
 
+# Samples have up to 20,000 pairs of a corpus, whatever its size, so they cannot just be added: each histogram is scaled
+# by pairs / sampled first. Ids by length are counted for all pairs, so `tokens_by_length` is not scaled. Cells are
+# rounded, to 1 at least, so that rare lengths stay visible.
 def combined(corpora: Json) -> Json:
-    """Returns the histograms of a split: sums over its corpora, scaled from samples to all pairs, and rounded.
-
-    Returns:
-        ``pairs`` and ``sampled``; ``tokens_by_length``, ``lengths``, ``joint`` and ``ratios`` as in a profile; and
-        ``means``, the mean lengths by side and unit.
-    """
+    """Returns a split's histograms, as in a profile, and ``means``: the mean lengths by side and unit."""
     sampled = [corpus for corpus in corpora.values() if corpus["sampled"]]
     pairs = sum(corpus["pairs"] for corpus in sampled)
     total = max(pairs, 1)

@@ -28,7 +28,6 @@ class Table:
     keys: int = 1  # number of first columns that identify a row
 
     def without_empty_columns(self) -> Table:
-        """Returns the table without columns whose cells are all empty."""
         filled = [number for number in range(len(self.head)) if any(row[number] != "" for row in self.rows)]
         left = [place for place, number in enumerate(filled) if number in self.left]
         rows = [[row[number] for number in filled] for row in self.rows]

@@ -83,6 +83,8 @@ def _label(tick: Tick, y: float, kind: str) -> Markup:
     return el("text", tick.text, x=_at(tick), y=y, class_=kind, text_anchor=anchor)
 
 
+# The page has any width, but labels have one size. So overlaps are computed for the narrowest plot, and in a wider one
+# the labels are only farther apart. At an edge, a label grows inward.
 def _extent(tick: Tick) -> tuple[float, float]:
     """Returns begin and end of a tick's label in a plot of the smallest width, from 0 to 1."""
     width = _CHARACTER * len(tick.text)
@@ -107,6 +109,8 @@ def _apart(ticks: Sequence[Tick], collide: Callable[[Tick, Tick], bool]) -> list
     return shown
 
 
+# Each place also gets an invisible bar over the full height, which holds the hover text of all series: a bar of height
+# 0 could not be pointed at.
 def bars(series: Sequence[Series], texts: Sequence[str], *, log: bool = False) -> list[Markup]:
     """Returns bars, later series in front of earlier ones, so a series of sums must come first.
 

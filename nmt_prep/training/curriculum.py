@@ -48,7 +48,6 @@ class PlannedBlock:
         return len(self.corpora)
 
     def head(self, rows: int) -> PlannedBlock:
-        """Returns the first rows of the block."""
         corpora, epochs, pairs = (column[:rows] for column in (self.corpora, self.epochs, self.pairs))
         return PlannedBlock(self.stage, self.first, corpora, epochs, pairs, self.keys[:rows])
 
@@ -125,7 +124,6 @@ class Curriculum:
         return None if last.rows is None else last.first + last.rows
 
     def stage_at(self, row: int) -> int:
-        """Returns the number of the stage of a row."""
         return bisect_right([stage.first for stage in self.stages], row) - 1
 
     def blocks(self, row: int = 0, step: int = 1) -> Iterator[PlannedBlock]:
@@ -141,7 +139,6 @@ class Curriculum:
             row = self.end_of_block(row)
 
     def end_of_block(self, row: int) -> int:
-        """Returns the first row after the block of a row."""
         stage = self.stages[self.stage_at(row)]
         end = stage.first + ((row - stage.first) // BLOCK_ROWS + 1) * BLOCK_ROWS
         return end if stage.rows is None else min(end, stage.first + stage.rows)
@@ -302,7 +299,6 @@ def read_opustrainer(path: Path) -> OpusTrainerFile:
 
 
 def _command(fields: int | None, trainer: object) -> tuple[str, ...]:
-    """Returns the words of the command that reads the stream."""
     if fields is not None and fields < 2:
         raise ValueError(f"num_fields: it is {fields}; a line has a source and a target at least")
     if not isinstance(trainer, str | None):

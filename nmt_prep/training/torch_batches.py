@@ -82,7 +82,6 @@ class Converter:
             raise ArgumentError("packed rows have one length; leave out nested, or set packed to False")
 
     def convert(self, batch: IdBatch) -> TensorBatch:
-        """Returns the tensors of a batch."""
         if self.features == "nmt":
             return self._batched_input(batch)
         fields = self._hf(batch) if self.features == "hf" else self._t2t(batch)

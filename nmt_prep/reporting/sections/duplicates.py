@@ -94,7 +94,6 @@ def _overlap(summary: Json, split: str, overlap: Json) -> Iterator[Content]:
 
 
 def _matrix(split: str, cells: dict[str, list[Markup]], caption: str) -> Markup:
-    """Returns a table with a row and a column for each corpus."""
     rows = (table_row([name, *row], corpus=f"{split}/{name}") for name, row in cells.items())
     return table(["corpus", *cells], rows, caption=caption)
 

@@ -107,7 +107,6 @@ def section(summary: Json) -> Iterator[Content]:
 
 
 def _matrix(pairs: Json) -> Markup:
-    """Returns the matrix of the pairs of languages."""
     sides = [(facts["source"], facts["target"]) for facts in pairs.values()]
     sources, targets = (list(dict.fromkeys(side[number] for side in sides)) for number in (0, 1))
     kept = {(facts["source"], facts["target"]): facts["kept"] for facts in pairs.values()}

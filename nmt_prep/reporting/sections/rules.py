@@ -91,7 +91,6 @@ def histograms(summary: Json, split: str, rule: str, column: str) -> dict[str, J
 
 
 def _bounds(summary: Json, split: str, rule: str, column: str) -> list[Json]:
-    """Returns the different bounds of a rule in the corpora of a split."""
     different: list[Json] = []
     for rules in summary["rules"][split].values():
         bounds = rules.get(rule, {"columns": {}})["columns"].get(column)
@@ -223,7 +222,6 @@ def _failed(summary: Json, split: str, rules: Sequence[str]) -> dict[str, Matrix
 
 
 def _added(matrices: Iterable[Matrix]) -> Matrix:
-    """Returns the sums of the numbers; None where all matrices have None."""
 
     def added(numbers: Iterable[int | None]) -> int | None:
         known = [count for count in numbers if count is not None]
@@ -264,7 +262,6 @@ def _agreement(rules: Sequence[str], failed: dict[str, Matrix]) -> Markup:
 
 
 def _agreeing(rule: str, other: str, both: int | None, whole: int) -> Markup:
-    """Returns the cell for two rules."""
     if rule == other or both is None:
         return heat_cell("·" if rule == other else "", 0)
     title = f"{both:,} of {whole:,} pairs that fail {rule} also fail {other}"

@@ -105,14 +105,7 @@ def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, pa
     three windows are in memory.
 
     Args:
-        plan: the plan.
-        corpus_ids: also yield the number of each pair's corpus.
-        part: number of the first batch, counted from the plan's start.
-        parts: distance from one batch to the next.
-
-    Raises:
-        RecordsError: a shard is damaged; raised when the iterator reaches the damage.
-        ArgumentError: ``skip_batches`` exceeds the number of batches in the epoch.
+        part: index of the first batch, counted from the plan's start.
     """
     windows = list(plan.planned_windows())
     batches = chain.from_iterable(
@@ -122,21 +115,11 @@ def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, pa
 
 
 class WindowContent(NamedTuple):
-    """The rows of a window, which are pairs or joined segments.
-
-    Attributes:
-        pairs: their ids.
-        skip: number of rows at the start that belong to another process.
-        take: number of rows of the window after these.
-        weights: as in :class:`IdBatch`, for all rows; likewise the fields below.
-        segments: as in :class:`IdBatch`.
-        context: as in :class:`IdBatch`.
-        ignored: as in :class:`IdBatch`.
-    """
+    """The rows of a window, which are pairs or joined segments; the columns are those of :class:`IdBatch`."""
 
     pairs: PairColumns
-    skip: int
-    take: int
+    skip: int  # number of rows at the start that belong to another process
+    take: int  # number of rows of the window after these
     weights: npt.NDArray[np.float32] | None = None
     segments: Int64s | None = None
     context: Int64s | None = None
@@ -144,11 +127,7 @@ class WindowContent(NamedTuple):
 
 
 def read_window(plan: BatchPlan, window: PlannedWindow) -> WindowContent:
-    """Reads the rows of a window, and joins the segments of documents if the plan does.
-
-    Raises:
-        RecordsError: a shard is damaged.
-    """
+    """Reads the rows of a window, and joins the segments of documents if the plan does."""
     pairs = plan.read(window.runs, int(window.epoch))
     if plan.staged:
         return WindowContent(pairs, int(window.skip), len(pairs), pairs.weights)
@@ -183,7 +162,6 @@ class _Batch(NamedTuple):
     language_pairs: npt.NDArray[np.int32] | None
 
     def read(self) -> IdBatch:
-        """Copies the ids."""
         (pairs, _, _, weights, segments, context, ignored), rows = self.window, self.rows
         return IdBatch(
             pairs.inputs.taken(rows, self.max_length),
@@ -244,14 +222,8 @@ def pad_into(
 
     Args:
         out: int64, shape ``[rows, width]``, contiguous.
-        side: the ids of the pairs.
-        cells: the content.
         row_pairs: int64, shape ``[rows]``: number of pairs in each row; None for one.
-        padding: value after the last pair of a row.
         first: first id of each pair, for ``SHIFTED``.
-
-    Raises:
-        ValueError: a row is longer than the matrix is wide, or there are not as many rows.
     """
     pairs = np.empty(0, np.int64) if row_pairs is None else row_pairs
     pad_rows(side.values, side.offsets, pairs, int(cells), padding, first, out)

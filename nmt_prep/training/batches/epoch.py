@@ -36,6 +36,10 @@ _BLOCKS_PER_RUN = 16
 _RUNS_WANTED = 1024
 
 
+# The unit of reading is a run: up to 16 blocks (about 4,000 pairs) in a row, so that a shuffled epoch still reads files
+# in long stretches. Within a run, pairs keep the order of the global shuffle, so its neighbors (or documents) are
+# unrelated already. Where there are enough blocks, at least about 1,024 runs are made, so that small splits are mixed
+# well too.
 @dataclass(frozen=True)
 class SplitIndex:
     """The indexes of all shards of a split."""
@@ -45,12 +49,11 @@ class SplitIndex:
     packed: bool  # True if windows are counted in rows of packed pairs
     columns: Mapping[str, Column] = field(default_factory=dict)  # the columns of pairs other than their ids, by name
     repeats: bool = False  # True if there are repeated segments
-    corpora: int = SATURATED + 1  # number of the corpora
-    versions: tuple[tuple[int, int], ...] = ()  # sizes of the shards, and times when they were written
+    corpora: int = SATURATED + 1  # number of corpora
+    versions: tuple[tuple[int, int], ...] = ()  # size and modification time of each shard
 
     @classmethod
     def load(cls, records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex:
-        """Reads the indexes of a split."""
         paths = tuple(records_dir / shard.file for shard in info.splits[split].shards)
         sized = [(path, shard.pairs) for path, shard in zip(paths, info.splits[split].shards, strict=True)]
         columns = {name: Column(sized, name) for name in info.columns if name not in REPEATED}
@@ -62,7 +65,7 @@ class SplitIndex:
         return cls(paths, shards, info.layout == "packed", columns, repeats, len(info.corpora[split]), versions)
 
     def text_of(self, run: int) -> pa.RecordBatch:
-        """Returns the pairs of a run of records of layout ``text``."""
+        """Reads the pairs of a run, for layout ``text``."""
         shard, first, pairs = (int(column[run]) for column in (self.runs.shard, self.runs.first_pair, self.runs.pairs))
         text = read_text(self.paths[shard], first, pairs)
         if self.versions and _version(self.paths[shard]) != self.versions[shard]:  # the file has no checksums
@@ -92,7 +95,6 @@ class SplitIndex:
 
     @cached_property
     def pairs_before(self) -> list[int]:
-        """Number of pairs in the shards before each shard."""
         return list(accumulate((len(shard.pairs) for shard in self.shards), initial=0))
 
     @cached_property
@@ -123,7 +125,7 @@ class SplitIndex:
         return np.concatenate([column.values(0, 0), *(column.values(*span) for span in spans)])
 
     def repeated_of(self, runs: Int64s) -> Repeated | None:
-        """Returns the repeated segments of some runs, numbered by the pairs of these runs; None without any."""
+        """Returns the repeated segments of some runs, numbered by the runs' pairs, or None without any."""
         if not self.repeats:
             return None
         table, parts, before = self.runs, [], 0
@@ -134,7 +136,7 @@ class SplitIndex:
         return Repeated.joined(parts)
 
     def starts_of(self, runs: Int64s) -> Int64s:
-        """Returns the number of the first pair of each given run in the split: int64, shape ``[runs]``."""
+        """Returns the index in the split of each run's first pair: int64, shape ``[runs]``."""
         return np.array(self.pairs_before, np.int64)[self.runs.shard[runs]] + self.runs.first_pair[runs]
 
 
@@ -149,19 +151,18 @@ def _version(path: Path) -> tuple[int, int]:
 class Runs(NamedTuple):
     """The columns of a table of runs: int64, shape ``[runs]``. A run is a group of consecutive blocks of a shard."""
 
-    shard: Int64s  # number of the shard
-    start: Int64s  # offset of the first byte in the shard
-    records: Int64s  # number of records
-    pairs: Int64s  # number of pairs
-    # number of rows of packed pairs, without the rows of pairs that are longer than a row; 0 if not packed
-    rows: Int64s
-    first_pair: Int64s  # number of the first pair in the shard
+    shard: Int64s  # index of the shard
+    start: Int64s  # byte offset in the shard
+    records: Int64s
+    pairs: Int64s
+    rows: Int64s  # rows of packed pairs, without pairs that are longer than a row; 0 if not packed
+    first_pair: Int64s  # index of the first pair in the shard
 
 
 class Window(NamedTuple):
-    """Part of the epoch of a process whose pairs are sorted together."""
+    """Part of a process's epoch whose pairs are sorted together."""
 
-    runs: Int64s  # int64, numbers of the runs to read, in order
+    runs: Int64s  # int64, indexes of the runs to read, in order
     skip: int  # number of pairs (rows, if packed) at the start of the first run that belong to the previous process
     take: int  # number of pairs (rows, if packed) of this window after the skipped ones
 
@@ -172,28 +173,31 @@ class EpochOrder:
 
     index: SplitIndex  # indexes of the split
     seed: int | None  # decides the order, together with `epoch`; None keeps the order of the shards
-    epoch: int = 0  # number of the epoch
-    rank: int = 0  # number of the process
+    epoch: int = 0
+    rank: int = 0  # index of the process
     world_size: int = 1  # number of processes
-    window_pairs: int = WINDOW_PAIRS  # approximate number of pairs in a window, exceeded by at most one run
+    window_pairs: int = WINDOW_PAIRS  # approximate size of a window, exceeded by at most one run
 
     @cached_property
     def key(self) -> int | None:
-        """Key of the random numbers, together with the number of a window; None if nothing is shuffled."""
+        """Key of the random numbers, together with the window index; None if nothing is shuffled."""
         if self.seed is None:
             return None
         return int(np.uint64(seed_of(f"{self.seed}\n{self.epoch}\nwindows of {self.rank}")).view(np.int64))
 
     @cached_property
     def order(self) -> Int64s:
-        """Numbers of all runs in the order of the epoch, the same for all processes."""
+        """All run indexes in the order of the epoch, the same for all processes."""
         runs = len(self.index.runs.pairs)
         if self.seed is None:
             return np.arange(runs)
         return GlobalShuffle(runs, self.seed, f"runs of epoch {self.epoch}").rows_at(np.arange(runs))
 
     def windows(self) -> Iterator[Window]:
-        """Yields the windows of the process in order; none is empty."""
+        """Yields the process's windows in order; none is empty."""
+        # Processes cut the epoch by pairs (or rows), not by runs, so their parts differ by one at most. A run across a
+        # cut is read by both processes: one takes its start, the other skips it. Windows are whole runs, as equal as
+        # runs allow: window k ends with the run that reaches k equal shares.
         table = self.index.runs
         size = (table.rows if self.index.packed else table.pairs)[self.order]
         ends = np.cumsum(size)
@@ -224,16 +228,15 @@ class CorpusMix(NamedTuple):
     many epochs all pairs of a corpus are drawn equally often.
     """
 
-    pairs: Int64s  # int64, shape `[corpora]`: number of pairs of each corpus; 1 for an empty corpus
-    draws: Int64s  # int64, shape `[corpora]`: number of pairs of each corpus in an epoch, copies included
+    pairs: Int64s  # int64, shape `[corpora]`: pairs of each corpus; 1 for an empty corpus
+    draws: Int64s  # int64, shape `[corpora]`: pairs of each corpus in an epoch, copies included
     shift: Int64s  # int64, shape `[corpora]`: offset of this epoch, from 0 to `pairs - 1`
-    first_rank: Int64s  # int64, shape `[runs, corpora]`: rank of the first pair of each corpus in each run
+    first_rank: Int64s  # int64, shape `[runs, corpora]`: rank of each corpus's first pair in each run
 
     @classmethod
     def of(
         cls, index: SplitIndex, corpora: Sequence[CorpusInfo], draws: Sequence[int], seed: int, epoch: int
     ) -> CorpusMix:
-        """Computes the mix of an epoch."""
         count = len(corpora)
         runs = index.runs
         counts = np.zeros((len(runs.pairs), count), np.int64)
@@ -247,16 +250,15 @@ class CorpusMix(NamedTuple):
         return cls(pairs, np.array(draws, np.int64), np.array(shift, np.int64), np.cumsum(counts, axis=0) - counts)
 
     def after(self, epochs: int) -> CorpusMix:
-        """Returns the mix of the epoch that is this many epochs later."""
         return self._replace(shift=(self.shift + epochs * self.draws) % self.pairs)
 
     def copies(self, corpora: Vector, runs: Vector, run_pairs: Vector, on: Vectors) -> Vector:
-        """Returns the number of copies of each pair of some runs in the epoch: int64, shape ``[pairs]``.
+        """Counts the epoch's copies of each pair of some runs: int64, shape ``[pairs]``.
 
         Args:
-            corpora: int64, shape ``[pairs]``: number of each pair's corpus.
-            runs: int64, shape ``[runs]``: numbers of the runs that the pairs come from, in order.
-            run_pairs: int64, shape ``[runs]``: number of pairs in each run.
+            corpora: int64, shape ``[pairs]``: corpus index of each pair.
+            runs: int64, shape ``[runs]``: indexes of the runs that hold the pairs, in order.
+            run_pairs: int64, shape ``[runs]``: pairs in each run.
         """
         kinds = len(self.pairs)
         group = on.repeat(on.span(0, on.size(runs)), run_pairs) * kinds + corpora
@@ -297,10 +299,7 @@ def _only(corpora: Sequence[CorpusInfo], pairs: Sequence[str]) -> list[CorpusInf
 
 
 def pair_numbers(info: DatasetInfo, split: str) -> Int64s | None:
-    """Returns the number of each corpus's pair of languages among the pairs of the split: int64, ``[corpora]``.
-
-    Returns None in a run with one pair of languages.
-    """
+    """Returns each corpus's index among the split's language pairs, int64, or None in a run with one pair."""
     known = info.language_pairs(split)
     return np.array([known.index(corpus.language_pair) for corpus in info.corpora[split]], np.int64) if known else None
 
@@ -336,8 +335,8 @@ def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) 
 def tempered_draws(corpora: Sequence[CorpusInfo], temperature: float) -> list[int]:
     """Returns the number of pairs of each corpus in an epoch, proportional to its size ** (1 / temperature).
 
-    If the run has several pairs of languages, this holds for the pairs of languages; each is divided among its corpora
-    by their sizes. The numbers sum to the size of all corpora.
+    If the run has several language pairs, this holds for the language pairs; each is divided among its corpora by size.
+    The numbers sum to the size of all corpora.
     """
     if not temperature > 0:
         raise ConfigError(f"temperature is {temperature}; it must be above 0, and values above 1 even out the sizes")

@@ -34,11 +34,11 @@ from nmt_prep.training.records.shard_reader import PairColumns
 class Examples:
     """Examples of consecutive segments, in the order of their targets."""
 
-    first: dict[Side, Int64s]  # for each side, the number of the first segment of each example, context included: int64
-    target: Int64s  # int64, number of the first segment after the context
-    end: Int64s  # int64, number after the last segment
+    first: dict[Side, Int64s]  # per side, index of the first segment of each example, context included: int64
+    target: Int64s  # int64, index of the first segment after the context
+    end: Int64s  # int64, index after the last segment
     targets: Int64s  # int64, number of segments after the context, without repeated ones
-    lengths: dict[Side, Int64s]  # for each side, the number of ids of each example: int64
+    lengths: dict[Side, Int64s]  # per side, number of ids of each example: int64
 
     def __len__(self) -> int:
         return len(self.end)
@@ -58,20 +58,15 @@ class Examples:
 class Segments(NamedTuple):
     """Consecutive segments of a split, among them repeated ones."""
 
-    # entries of an index, uint16, shape `[segments, 3]`: length of the source and of the target in tokens, number of
-    # the corpus
-    entries: npt.NDArray[np.uint16]
+    entries: npt.NDArray[np.uint16]  # index entries: uint16, shape `[segments, 3]`
     continues: npt.NDArray[np.uint8]  # the column `document`, uint8
-    # int64, numbers of the segments in the split; a repeated segment has the number of the segment after it
-    places: Int64s
+    places: Int64s  # int64, index of each segment in the split; of a repeated segment, that of the segment after it
     breaks: Int64s  # int64, segments at which an example begins
-    # bool, True for segments that are context only; None if no segment is
-    repeated: npt.NDArray[np.bool_] | None = None
-    found: Repeated | None = None  # the repeated segments, numbered by the pairs of the runs; None if there is none
+    repeated: npt.NDArray[np.bool_] | None = None  # True for segments that are context only; None if no segment is
+    found: Repeated | None = None  # the repeated segments, numbered by the runs' pairs; None if there is none
 
     @classmethod
     def read(cls, index: SplitIndex, runs: Int64s, entries: npt.NDArray[np.uint16]) -> Segments:
-        """Reads the segments of some runs."""
         starts, pairs = index.starts_of(runs), index.runs.pairs[runs]
         segments = cls(entries, index.column_of("document", runs), spans(starts, pairs), sums_before(pairs))
         found = index.repeated_of(runs)
@@ -109,10 +104,8 @@ class Joining:
     """How the segments of a split are joined."""
 
     info: DocumentsInfo  # settings of the records
-    # for each side, the number of ids that the frame puts before a row, by number of the corpus: int64
-    before: dict[Side, Int64s]
-    # for each side, the number of ids that the frame puts after a row, by number of the corpus: int64
-    after: dict[Side, Int64s]
+    before: dict[Side, Int64s]  # per side, number of ids that the frame puts before a row, by corpus index: int64
+    after: dict[Side, Int64s]  # per side, number of ids after a row, likewise
     drawn: bool  # True if the documents to join are drawn; False if all are joined, in windows as long as possible
     seed: int  # decides the draws, together with the epoch
 
@@ -132,7 +125,6 @@ class Joining:
         return self.info.source_separator if side == "source" else self.info.target_separator
 
     def check(self, options: Options, rule: BatchRule) -> None:
-        """Checks the options of a loader."""
         if (options.weights, options.temperature, options.language_pairs) != (None, None, None):
             raise ArgumentError("corpora of records with documents cannot be mixed or chosen; set documents to False")
         if rule.max_length is not None and rule.max_length < self.info.max_tokens and rule.too_long == "drop":
@@ -168,6 +160,10 @@ class Joining:
 
     def examples(self, segments: Segments, epoch: int) -> Examples:
         """Returns the examples of segments; no example crosses a break, and none ends in a repeated segment."""
+        # All documents at once, in vectors: `sums` are prefix sums of lengths, so the ids of segments i to j - 1 number
+        # `sums[j] - sums[i] + shared[i]`, and the first segment that still fits is found by binary search. With
+        # windows, each segment belongs to one example. With context, each segment ends one example, and `heads` goes
+        # back from it as far as the document, the context and `max_tokens` allow, for each side by itself.
         pairs, repeated = segments.entries, segments.repeated
         places = np.arange(len(pairs))
         starts = segments.continues == 0
@@ -190,6 +186,8 @@ class Joining:
                 heads[side] = np.where(joined, np.minimum(head, places), places)
         targets = end - target
         if repeated is not None:
+            # Drops examples that have no pair of their own, and moves each end back behind the last own pair: the
+            # running maximum of the places after own pairs. `once` counts the own pairs before each segment.
             once = np.concatenate([[0], np.cumsum(~repeated)])
             targets = once[end] - once[target]
             (kept,) = targets.nonzero()
@@ -200,7 +198,7 @@ class Joining:
         return Examples(heads, target, end, targets, lengths)
 
     def _sums(self, pairs: npt.NDArray[np.uint16]) -> tuple[dict[Side, Int64s], dict[Side, Int64s]]:
-        """Returns the number of ids before each segment, without frames, and the number of ids that each row adds.
+        """Returns the ids before each segment, without frames, and the ids that each row adds for its frame.
 
         A segment counts with the separator after it, so a row has one separator less than the sum.
         """
@@ -240,6 +238,8 @@ class Joining:
         """Returns whether documents are joined, and the maximum number of segments of their first windows."""
         if not self.drawn:
             return np.ones(len(places), np.bool_), np.full(len(places), self.info.max_segments)
+        # One hash per document serves both draws: its high half decides whether to join, its low half the first window.
+        # The key is a document's index in the split, so the draws do not depend on process, window or run.
         key = np.uint64(seed_of(f"nmt_prep documents 1\n{self.seed}\n{epoch}"))
         bits = _mixed(places.astype(np.uint64) + key)
         chance = (bits >> np.uint64(32)).astype(np.float64) / 2**32
@@ -247,12 +247,14 @@ class Joining:
         return chance < self.info.share, size.astype(np.int64) + 1
 
     def joined(self, source: Ragged, target: Ragged, examples: Examples, segments: Segments) -> PairColumns:
-        """Returns the ids of examples."""
         corpora = segments.entries[examples.target, 2].astype(np.int64)
         sources = self._rows("source", source, examples, corpora)
         targets = self._rows("target", target, examples, corpora)
         return PairColumns(sources, targets, corpora.astype(np.int32), np.empty(0, np.int32))
 
+    # Segments come with their frames, so joining removes the inner ones: the ids after all segments of a row but the
+    # last, and the ids before all but the first. The common case needs no removal: with only eos as a frame, eos itself
+    # becomes the separator. Windows are consecutive, so one slice replaces a copy per segment.
     def _rows(self, side: Side, segments: Ragged, examples: Examples, corpora: Int64s) -> Ragged:
         first = examples.first[side]
         sizes = examples.end - first
@@ -313,6 +315,7 @@ class Joining:
 
 def _walk(end: Int64s) -> Int64s:
     """Returns the first segments of consecutive windows, given the end of the window from each segment."""
+    # The only Python loop: each step needs the one before. Lists and a view of bytes are faster here than NumPy.
     steps, count, places, place = end.tolist(), len(end), np.empty(len(end), np.bool_), 0
     places[:] = False
     marks = places.view(np.uint8).data

@@ -29,9 +29,6 @@ def check_at_least(least: int, *, most: int | None = None, **arguments: object) 
     """Checks that each keyword argument is an integer of at least ``least``, and at most ``most`` if that is given.
 
     None and tensors pass: None means a default, and a tensor has its value only when the graph runs.
-
-    Raises:
-        ArgumentError: an argument is out of range, or not an integer.
     """
     check_whole(**arguments)
     for name, value in arguments.items():
@@ -64,11 +61,7 @@ def check_choice(choices: tuple[object, ...], **arguments: object) -> None:
 
 
 def check_at_most_one(what: str, **arguments: object) -> None:
-    """Checks that at most one of the keyword arguments is given.
-
-    Raises:
-        ArgumentError: several are given; the message says ``what`` they decide.
-    """
+    """Checks that at most one of the keyword arguments is given; ``what`` says what they decide."""
     given = [name for name, value in arguments.items() if value is not None]
     if len(given) > 1:
         raise ArgumentError(f"both {given[0]} and {given[1]} are given; {what} by one of them")
@@ -79,9 +72,6 @@ def check_place(**place: int) -> None:
 
     Args:
         place: rank of the process, from 0, then number of processes, each under the name of its argument.
-
-    Raises:
-        ArgumentError: there are no processes, or the rank is out of range.
     """
     check_whole(**place)
     (name, number), (count_name, count) = place.items()
@@ -205,12 +195,7 @@ class Options:
 
     @classmethod
     def of(cls, function: Callable[..., object], given: Keywords) -> Self:
-        """Returns the options that were given to a function.
-
-        Raises:
-            TypeError: there is no such option; the message names the function.
-            ArgumentError: an option is out of range, or conflicts with another one.
-        """
+        """Returns the options that were given to a function, which the message for an unknown one names."""
         known = [field.name for field in fields(cls)]
         for name in given:
             if name not in known:
@@ -258,8 +243,7 @@ class BatchRule(NamedTuple):
     # maximum of the number of pairs times the longest length; a longer pair forms a batch alone. Not used with
     # `buckets`.
     tokens: int
-    # number of pairs (rows, if packed) in a batch; if not None, it is used instead of `tokens`
-    pairs: int | None = None
+    pairs: int | None = None  # pairs (rows, if packed) in a batch, instead of `tokens`
     buckets: Buckets | None = None  # buckets of lengths; None sorts the window by length instead
     # True if an incomplete batch is left out: the last one of a window, or of each bucket in it
     drop_remainder: bool = False

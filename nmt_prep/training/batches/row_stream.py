@@ -32,8 +32,8 @@ from nmt_prep.training.records.text_records import LINKS, read_text
 
 WINDOW = 65_536  # Pairs of a window
 
-_WINDOWS_KEPT = 8
-_FIRST_ROWS = 256
+_WINDOWS_KEPT = 8  # Windows in memory beyond two per corpus: threads may be a window apart
+_FIRST_ROWS = 256  # Rows of the small block that a reader gets first
 _TURNS = 4  # Minimum number of turns of each reader in an epoch, where there are enough pairs
 
 
@@ -94,14 +94,13 @@ class RecordPairs:
         return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
 
     def _order(self, corpus: int, epoch: int) -> tuple[Int64s, Int64s]:
-        """Returns the runs in the order of an epoch, and the number of the corpus's pairs up to the end of each."""
+        """Returns an epoch's runs in order, and how many pairs of the corpus come up to the end of each."""
         runs = np.flatnonzero(self._counts[:, corpus])
         shuffle = GlobalShuffle(len(runs), self._seed, f"runs of corpus {corpus} in epoch {epoch}")
         order = runs[shuffle.rows_at(np.arange(len(runs)))]
         return order, np.cumsum(self._counts[order, corpus])
 
     def _part(self, run: int, corpus: int, wanted: slice) -> pa.RecordBatch:
-        """Returns some of the pairs of a corpus in a run."""
         text, pairs = self._index.text_of(run), int(self._index.runs.pairs[run])
         for name in self._beside:
             text = text.append_column(name, pa.array(self._index.column_of(name, np.array([run]))))
@@ -145,8 +144,8 @@ def stream_of_records(
 class StreamBlock:
     """The rows of a block of the plan."""
 
-    plan: PlannedBlock  # the plan of the block
-    end: int  # number of the row after the block
+    plan: PlannedBlock
+    end: int  # the row after the block
     text: pa.RecordBatch  # the pairs before they were modified, with all columns
     pairs: Block  # the modified pairs
 
@@ -195,6 +194,8 @@ class TextStream:
         waiting: deque[Future[StreamBlock]] = deque()
         begun = False
         try:
+            # Blocks are made by the pool in any order and delivered in the plan's order. Two per thread are under way;
+            # the first is awaited at once, since training starts with it.
             for block in self._planned(row, part, parts):
                 waiting.append(pool.submit(self.block, block))
                 if len(waiting) > 2 * count or not begun:
@@ -207,6 +208,9 @@ class TextStream:
 
     def _planned(self, row: int, part: int, parts: int) -> Iterator[PlannedBlock]:
         """Yields the blocks to make; the first rows of the first block come before it, to be ready soon."""
+        # Readers take turns. In a large stream a turn is a block, and a reader makes only its own: it skips to its
+        # first block, which depends on the turn of `row`, and then takes every `parts`-th. In a small stream a turn is
+        # less than a block, so every reader makes all blocks, and `places` selects its rows.
         if self.turn(parts) < BLOCK_ROWS:  # each block has rows of all readers
             part, parts = 0, 1
         stage = self.curriculum.stage_at(row)
@@ -220,12 +224,12 @@ class TextStream:
             yield block
 
     def turn(self, parts: int) -> int:
-        """Returns the number of rows that readers of a stream take in turn: a block, or fewer in a small stream."""
+        """Returns how many rows a reader takes in turn: a block, or a smaller power of two in a small stream."""
         rows = min(sum(self.curriculum.sizes), self.curriculum.rows or MAX_ROWS)
         return min(1 << (max(rows // (_TURNS * parts), 1).bit_length() - 1), BLOCK_ROWS)
 
     def _turns(self, rows: Int64s, stage: int, turn: int) -> Int64s:
-        """Returns the number of the turn that each row of a stage is in, counted through all stages."""
+        """Returns the turn of each row of a stage, counted through all stages."""
         stages = self.curriculum.stages
         before = sum(-(-(each.rows or 0) // turn) for each in stages[:stage])
         return np.add((rows - stages[stage].first) // turn, before, dtype=np.int64)
@@ -239,7 +243,6 @@ class TextStream:
         return np.compress(mine, places)
 
     def block(self, planned: PlannedBlock) -> StreamBlock:
-        """Returns a block."""
         text = self._text(planned)
         rows = np.arange(planned.first, planned.first + len(planned))
         source, target = (text.column(name).cast(pa.large_string()) for name in ("source", "target"))
@@ -251,7 +254,10 @@ class TextStream:
         return StreamBlock(planned, planned.first + len(planned), text, modified)
 
     def _text(self, planned: PlannedBlock) -> pa.RecordBatch:
-        """Returns the pairs of a block, in its order."""
+        """Reads the pairs of a block, in its order."""
+        # A planned pair is a rank in its corpus's epoch. A rank is a window and a position in it, and the shuffle of
+        # the window maps the position to a pair, so no rank needs those before it. The block is grouped by window
+        # (`order`) and then put back. Ranks of a corpus ascend within a block, so each group is one range of positions.
         windows, ranks = np.divmod(planned.pairs, WINDOW)
         groups = np.stack([planned.corpora, planned.epochs, windows], axis=1)
         order = np.lexsort(groups.T[::-1])
@@ -273,6 +279,8 @@ class TextStream:
 
     def _window(self, *key: *tuple[int, int, int]) -> pa.RecordBatch:
         """Returns a window; the thread that asks first reads it."""
+        # The future is entered under the lock but filled outside of it: others wait for this window alone. If the
+        # window falls out of the cache before that, its readers still hold the future.
         with self._lock:
             held = self._windows.get(key)
             mine = held is None

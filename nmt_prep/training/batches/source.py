@@ -19,15 +19,10 @@ from nmt_prep.training.records.dataset_json import DatasetInfo
 
 
 class Position(NamedTuple):
-    """A position in training.
-
-    Attributes:
-        epoch: number of the epoch.
-        batches: number of the epoch's batches before this position.
-    """
+    """A position in training."""
 
     epoch: int
-    batches: int
+    batches: int  # batches of the epoch before this position
 
 
 class BatchSource:
@@ -207,7 +202,6 @@ class BatchSource:
 
 
 def _check_state(state: object) -> None:
-    """Checks the form of a saved state."""
     advice = "load what state_dict returned"
     if not isinstance(state, Mapping):
         raise ArgumentError(f"the state is {state!r}, and not a mapping; {advice}")

@@ -96,7 +96,6 @@ class StagedOrder(EpochOrder):
 
     @cached_property
     def rows(self) -> range:
-        """The rows of the epoch."""
         curriculum = self.stream.curriculum
         size = sum(len(shard.pairs) for shard in self.index.shards)
         end = (self.epoch + 1) * size

@@ -11,10 +11,13 @@ import numpy.typing as npt
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
 T = TypeVar("T")
 
-_STEP = 0x9E3779B97F4A7C15
+# SplitMix64 adds a constant to its state and scrambles the sum, so draw n of a key scrambles `key + (n + 1) * _STEP`:
+# any draw can be computed by itself, for one row in Python integers or for all rows in NumPy, which wraps at 2**64 like
+# the mask. Both ways, and the native core, must give equal numbers.
+_STEP = 0x9E3779B97F4A7C15  # 2**64 / golden ratio
 _FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _MASK = (1 << 64) - 1
-_TOGETHER = 16
+_TOGETHER = 16  # Draws of each row that are computed in advance
 
 
 def mixed(keys: Keys, number: int | npt.NDArray[np.integer]) -> Keys:
@@ -52,6 +55,7 @@ class Draws:
     @classmethod
     def of_rows(cls, keys: Keys, taken: int) -> list[Draws]:
         """Returns the draws of some rows; the first draws of all rows are computed together."""
+        # In reverse, since `pop` takes from the end of a list.
         made = [mixed(keys, number) for number in range(taken + _TOGETHER - 1, taken - 1, -1)]
         rows = [cls(key, taken + _TOGETHER) for key in keys.tolist()]
         for draws, numbers in zip(rows, np.stack(made, axis=1).tolist(), strict=True):
@@ -72,6 +76,8 @@ class Draws:
 
     def randrange(self, start: int, stop: int | None = None) -> int:
         """Returns an integer in ``[start, stop)``; in ``[0, start)`` without ``stop``."""
+        # The high word of a product scales a draw to a range without division (Lemire, "Fast Random Integer Generation
+        # in an Interval", 2019); the bias, below range / 2**64, is not corrected, so a number costs exactly one draw.
         low, high = (0, start) if stop is None else (start, stop)
         return low + ((self._next() * (high - low)) >> 64)
 

@@ -20,7 +20,6 @@ class Merge(LineModifier):
         self.lengths = (min_lines, max_lines)
 
     def __call__(self, block: Block) -> Block:
-        """Returns the block with fewer pairs."""
         kept, starts, counts, end = np.ones(len(block), np.bool_), list[int](), list[int](), 0
         for place in block.drawn(self.probability).tolist():
             if place < end:

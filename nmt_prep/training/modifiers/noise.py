@@ -44,7 +44,6 @@ class Noise(LineModifier):
         self.lengths, self.most = (min_word_length, max_word_length), max_words
 
     def __call__(self, block: Block) -> Block:
-        """Returns the block with additional pairs."""
         places = block.drawn(self.probability)
         if not len(places):
             return block
@@ -67,11 +66,9 @@ class Noise(LineModifier):
 
 class _WordNoise(WordModifier):
     def rewrite(self, source: Words, target: Words, draws: Draws) -> Rewritten:
-        """Returns the pair with another source."""
         return Rewritten(self.parts(source, draws), target.whole, [])
 
     def parts(self, line: Words, draws: Draws) -> list[Part]:
-        """Returns the parts of the new source."""
         raise NotImplementedError
 
 
@@ -84,7 +81,6 @@ class WordDrop(_WordNoise):
         self.share = share
 
     def parts(self, line: Words, draws: Draws) -> list[Part]:
-        """Returns the remaining words, each with the space after it."""
         begins = [begin for begin, _ in line.tokens]
         stretches = zip(begins, [*begins, len(line.text)][1:], strict=True)
         kept = [stretch for stretch in stretches if draws.random() >= self.share]
@@ -104,7 +100,6 @@ class WordBlank(_WordNoise):
         self.share, self.blank = share, blank.encode()
 
     def parts(self, line: Words, draws: Draws) -> list[Part]:
-        """Returns the text with the blank in place of some words, whose links are removed."""
         tokens = line.tokens
         blanks = {n: [(self.blank, NO_LABEL)] for n in range(len(tokens)) if draws.random() < self.share}
         return line.replaced(tokens, blanks)
@@ -120,7 +115,6 @@ class WordShuffle(_WordNoise):
         self.distance = distance
 
     def parts(self, line: Words, draws: Draws) -> list[Part]:
-        """Returns the words in their new order; the spaces stay."""
         tokens = line.tokens
         keys = [number + draws.random() * (self.distance + 1) for number in range(len(tokens))]
         order = sorted(range(len(tokens)), key=keys.__getitem__)

@@ -61,7 +61,6 @@ class Modifiers:
 
     @property
     def needing_links(self) -> str | None:
-        """The first modifier that needs links; None if there is none."""
         pairs = zip(self.names, self.modifiers, strict=True)
         return next((name for name, modifier in pairs if getattr(modifier, "needs_links", False)), None)
 

@@ -59,13 +59,11 @@ def _moses(language: str) -> Callable[[list[str]], str]:
 
 
 class Retokenize:
-    """Turns the tokens of all pairs into text.
+    """Turns the tokens of all pairs into text; ``probability`` is not used.
 
     Args:
-        probability: not used.
         src: ``detokenize`` (spaces, icu:LANGUAGE or moses:LANGUAGE) and ``tokenize`` (spaces or spm:PATH)
         trg: the same keys for the target.
-        base_dir: the directory that paths are relative to.
     """
 
     needs_links = True
@@ -85,7 +83,6 @@ class Retokenize:
         self.makes_pieces = any(side.vocabulary for side in self.sides)
 
     def __call__(self, block: Block) -> Block:
-        """Returns the block as text."""
         return retokenized(block, self.sides[0], self.sides[1])
 
 
@@ -94,6 +91,8 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
 
     If a link names a word that does not exist, its pair loses all links. Corpus text that is not tokenized stays.
     """
+    # Links count tokens. Tokens are found as byte spans in the new text (`spans`), pieces likewise (`pieces`), and a
+    # link of two tokens becomes links of all pieces that overlap them. So texts and spans must describe the same bytes.
     sides, texts, spans = (source, target), [block.source, block.target], []
     for number, side in enumerate(sides):
         if side.detokenize is not None and block.units == "spaced":
@@ -162,6 +161,8 @@ def _detokenized(lines: pa.LargeStringArray, detokenize: Callable[[list[str]], s
 
 def _places(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
     """Returns the position of each token in a text, empty for a space token; None if the text lacks a token."""
+    # A detokenizer moves and removes spaces but keeps the tokens in order, so each is searched from the end of the
+    # last.
     places, done = list[tuple[int, int]](), 0
     for word in tokens:
         if word == "▁":

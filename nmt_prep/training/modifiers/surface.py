@@ -28,7 +28,6 @@ class _CaseModifier(WordModifier):
     scripts = "scripts with case, such as Latin, Greek and Cyrillic"
 
     def __call__(self, block: Block) -> Block:
-        """Returns the block with some pairs changed."""
         places = block.drawn(self.probability)
         if not len(places):
             return block
@@ -123,7 +122,6 @@ class Typos(LineModifier):
         self.chances = [(TYPOS.index(kind), share) for kind, share in (kinds or dict.fromkeys(TYPOS, 0.1)).items()]
 
     def __call__(self, block: Block) -> Block:
-        """Returns the block with typos in some sources."""
         places = block.drawn(self.probability)
         drawn = block.taken(places)
         lines, links = TextColumn.from_arrow(drawn.source), None
@@ -156,7 +154,6 @@ class RemoveEndPunct(LineModifier):
     """
 
     def __call__(self, block: Block) -> Block:
-        """Returns the block without the last marks of some pairs."""
         places = block.drawn(self.probability)
         drawn = block.taken(places)
         source, target = _last_marks(drawn.source), _last_marks(drawn.target)

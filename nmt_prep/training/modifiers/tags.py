@@ -65,7 +65,6 @@ class Tags(LineModifier):
         self.makes_pieces = any(models)
 
     def __call__(self, block: Block) -> Block:
-        """Returns the modified block."""
         if block.links is not None:
             columns = (TextColumn.from_arrow(column) for column in (block.source, block.target, block.links))
             source, target, links = ((column.data, column.offsets) for column in columns)

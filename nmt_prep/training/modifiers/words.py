@@ -105,12 +105,10 @@ class WordModifier(LineModifier):
     """Base class of modifiers that make pairs from parts of other pairs."""
 
     def __call__(self, block: Block) -> Block:
-        """Returns the modified block."""
         places = block.drawn(self.probability)
         return self.rewritten(block, places, Draws.of_rows(block.keys[places], 1))
 
     def rewritten(self, block: Block, places: Rows, draws: Sequence[Draws]) -> Block:
-        """Returns the block with the pairs at the given indexes rewritten."""
         if not len(places):
             return block
         drawn = block.taken(places)
@@ -121,7 +119,6 @@ class WordModifier(LineModifier):
         return block.with_columns(places[chosen], *_written(old, [each for each in made if each is not None]))
 
     def rewrite(self, source: Words, target: Words, draws: Draws) -> Rewritten | None:
-        """Returns the new pair; None if the pair stays."""
         raise NotImplementedError
 
 

@@ -68,7 +68,6 @@ class Prompt:
     after: str
 
     def named(self, source: str, target: str) -> Prompt:
-        """Returns the prompt with the names of the languages in it."""
 
         def fill(text: str) -> str:
             return text.replace("{source_language}", source).replace("{target_language}", target)
@@ -105,7 +104,6 @@ class IdRows:
         self.schema = pa.schema([("input_ids", ids), ("labels", ids), ("length", pa.int32()), *_other_fields(task)])
 
     def batches(self, tick: Tick) -> Iterator[Sized]:
-        """Yields the rows of the shard."""
         for batch in self._task.id_batches(tick):
             lengths = batch.sources.lengths
             columns = [_lists(batch.sources), _lists(batch.targets), pa.array(lengths.astype(np.int32))]
@@ -129,7 +127,6 @@ class TextRows:
         self.schema = self._messages_schema() if prompts else self._translation_schema()
 
     def batches(self, tick: Tick) -> Iterator[Sized]:
-        """Yields the rows of the shard."""
         position = self._task.start
         for batch in self._task.text_batches(tick):
             column = self._messages(batch, position) if len(self._before) else self._translations(batch)

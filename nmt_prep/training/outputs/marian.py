@@ -123,7 +123,6 @@ def _without_tabs(lines: pa.Array) -> tuple[pa.Array, int]:
 
 
 def _table(*columns: pa.Array) -> memoryview:
-    """Returns the bytes of lines with columns between tabs."""
     end, tab, nothing = (pa.scalar(text, columns[0].type) for text in ("\n", "\t", ""))
     parts = [part for column in columns for part in (column, tab)]
     rows = pc.binary_join_element_wise(*parts[:-1], end, nothing)

@@ -37,18 +37,15 @@ class HashedOutput(HashedFile):
     """A file of an output while it is written."""
 
     def __init__(self, name: str, file: BinaryIO) -> None:
-        """Takes the name of the file, and the file; the caller opens and closes it."""
         super().__init__(file)
         self._name, self._readable = name, file
 
     def read_back(self, start: int, size: int) -> bytes:
-        """Returns ``size`` written bytes from offset ``start``."""
         self._readable.flush()
         return os.pread(self._readable.fileno(), size, start)
 
     @property
     def facts(self) -> OutputFile:
-        """Name, size and digest of the bytes written so far."""
         return OutputFile(self._name, self.size, self.sha256)
 
 
@@ -71,6 +68,8 @@ class GroupedWriter:
 
     def add(self, batch: pa.RecordBatch, sizes: npt.NDArray[np.int64]) -> None:
         """Appends rows; ``sizes`` are their approximate bytes: int64, shape ``[rows]``."""
+        # A group ends with the row that reaches a limit, counted from the group's start. So groups, and with them the
+        # bytes of the file, do not depend on how rows are divided into calls.
         ends = np.cumsum(sizes)
         first, before = 0, 0
         while first < len(batch):
@@ -84,7 +83,6 @@ class GroupedWriter:
                 self.flush()
 
     def flush(self) -> None:
-        """Writes the held rows as a row group."""
         if self.held:
             table = pa.Table.from_batches(self.held).combine_chunks()
             self.writer.write_table(table, row_group_size=max(len(table), 1))
@@ -134,11 +132,13 @@ def id_type(pieces: int, wide: IdType) -> IdType:
     return "uint16" if pieces <= MAX_UINT16_PIECES else wide
 
 
+# An index lists all lengths and then all offsets, so offsets are known only at the end. Lengths are written as they
+# come, and read back in blocks to sum them up: memory does not grow with the number of sequences. Only the number of
+# sequences, in the header, must be known before.
 class SequenceFile:
     """A ``.bin`` file and its ``.idx`` file while they are written."""
 
     def __init__(self, data: HashedOutput, index: HashedOutput, dtype: IdType, sequences: int) -> None:
-        """Takes the open files, the type of the ids, and the final number of sequences."""
         self._data = data
         self._index = index
         self._dtype = np.dtype(dtype).newbyteorder("<")

@@ -36,7 +36,6 @@ class IdBatch:
         return len(self.sources)
 
     def taken(self, numbers: npt.NDArray[np.int64]) -> IdBatch:
-        """Returns the pairs with the given numbers."""
         weights = None if self.weights is None else self.weights[numbers]
         return IdBatch(self.sources.taken(numbers), self.targets.taken(numbers), self.corpora[numbers], weights)
 
@@ -59,7 +58,6 @@ class TextBatch:
         return len(self.sources)
 
     def taken(self, numbers: npt.NDArray[np.int64]) -> TextBatch:
-        """Returns the pairs with the given numbers."""
         columns = (self.sources, self.targets, self.links, self.context)
         sources, targets, links, context = (
             None if lines is None else lines.take(pa.array(numbers)) for lines in columns
@@ -127,7 +125,6 @@ def id_pairs(
 
 
 def _range_of(path: Path, layout: Layout, start: int, stop: int, encoder: TextEncoder | None) -> Iterator[IdBatch]:
-    """Yields the pairs of a shard of the records from number ``start`` to before ``stop``."""
     index = ShardIndex.load(path)
     offsets, pairs_of = index.blocks[:, 0], index.blocks[:, 2]
     ends = np.append(offsets[1:], path.stat().st_size)

@@ -183,7 +183,6 @@ class Pieces:
     """Converts rows of ids to lines of pieces, natively."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Takes a tokenizer."""
         self._text = PieceText(tokenizer)
         pieces = TextColumn.from_strings(self._text.words())
         self._table = PieceTable(pieces.data, pieces.offsets)
@@ -195,7 +194,6 @@ class Pieces:
         return TextColumn(*self._table.lines(rows.values, rows.offsets, self._eos)).to_arrow()
 
     def column(self, rows: Ragged) -> PieceColumn:
-        """Returns rows for :func:`piece_rows`."""
         self._text.check(rows.values)
         return self._table, rows.values, rows.offsets, self._eos
 

@@ -131,7 +131,6 @@ class Vocabularies(_Model):
 
     @property
     def padding_ids(self) -> tuple[int, int]:
-        """The ids that pad source and target."""
         return self.source.padding_id, self.target.padding_id
 
 

@@ -157,7 +157,6 @@ class Repeated(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Repeated]) -> Repeated:
-        """Concatenates segments."""
         pairs = np.concatenate([np.empty(0, np.int64), *(part.pairs for part in parts)])
         sources, targets = [Ragged.from_lists([])], [Ragged.from_lists([])]
         for part in parts:
@@ -178,20 +177,17 @@ class Repeated(NamedTuple):
         return first, second
 
     def columns(self, source_ids: int = 0, target_ids: int = 0) -> dict[str, npt.NDArray[Any]]:
-        """Returns the columns, given the number of ids of earlier segments on each side."""
         ends = self.source.offsets[1:] + source_ids, self.target.offsets[1:] + target_ids
         values = np.column_stack([self.pairs, *ends]), self.source.values, self.target.values
         return dict(zip(REPEATED, values, strict=True))
 
     def note(self, spill: Path) -> None:
-        """Writes the segments of a part, whose ``pairs`` are rows of the part."""
         for column, values in self.columns().items():
             with atomic_write(note_path(spill, column)) as beside:
                 values.tofile(beside)
 
     @classmethod
     def read(cls, path_of: Callable[[str], Path], chosen: Callable[[Int64s], Int64s]) -> Repeated:
-        """Reads some of the segments in the files of the columns."""
         table, source, target = (mapped(path_of(column), column) for column in REPEATED)
         pairs, *ends = table.reshape(-1, 3).T
         numbers = chosen(pairs)

@@ -67,7 +67,6 @@ class ShardIndex:
 
     @classmethod
     def load(cls, shard: str | Path) -> Self:
-        """Maps the index of a shard into memory."""
         path = index_path(shard)
         try:
             raw, size = np.memmap(path, np.uint8, "r"), Path(shard).stat().st_size
@@ -99,7 +98,6 @@ class IndexWriter:
         self._blocks: list[npt.NDArray[np.int64]] = []
 
     def add_pairs(self, pairs: npt.NDArray[np.uint16]) -> None:
-        """Adds pairs, an array with three values each."""
         self._pairs += len(pairs) // 3
         self.file.write(pairs.astype("<u2").tobytes())
 
@@ -108,7 +106,6 @@ class IndexWriter:
         self._blocks.append(blocks)
 
     def finish(self) -> None:
-        """Completes the index."""
         blocks = np.concatenate([np.empty((0, 4), np.int64), *self._blocks])
         self.file.write(blocks.astype("<i8").tobytes())
         self.file.write(_TRAILER.pack(_MAGIC, self._pairs, len(blocks)))

@@ -37,7 +37,6 @@ class PairColumns:
 
     @classmethod
     def joined(cls, parts: list[Self]) -> Self:
-        """Concatenates one or more parts."""
         if len(parts) == 1:
             return parts[0]
         corpora = [part.corpora for part in parts if part.corpora is not None]

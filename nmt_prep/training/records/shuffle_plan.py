@@ -21,9 +21,13 @@ ROUNDS = 12
 _VERSION = "nmt_prep global shuffle 1"
 
 
+# A Feistel network (`core/records/shuffle.h`): rows are cells of a grid of at least `rows` cells, and each round adds a
+# keyed hash of one coordinate to the other, which can be undone. A cell beyond the rows is moved again until it is
+# inside ("cycle walking", Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002): still a bijection. So a
+# shard can compute which rows it owns, and a task where its rows go, without a table or another task's work.
 @dataclass(frozen=True)
 class GlobalShuffle:
-    """A bijection of ``[0, rows)`` from row numbers to positions, fixed by rows, seed and split.
+    """A bijection of ``[0, rows)`` from row indexes to positions, fixed by rows, seed and split.
 
     It needs no array of the split's size, and any worker can compute any part in any order. The values are part of the
     format: they never change for a given version of the shuffle.
@@ -31,7 +35,7 @@ class GlobalShuffle:
 
     rows: int  # pairs in the split, 0 to 2**40
     seed: int  # the config's seed
-    split: str  # name of the split, so that splits with the same seed differ
+    split: str  # so that splits with the same seed differ
 
     def __post_init__(self) -> None:
         if not 0 <= self.rows <= MAX_ROWS:
@@ -100,7 +104,7 @@ class ShardPlan:
     """Shard s owns the positions ``[s * rows // shards, (s + 1) * rows // shards)``.
 
     A shard is divided in the same way into ``buckets_per_shard`` ranges of positions, each of which is sorted in
-    memory. The number of buckets limits memory and does not change the shards' bytes.
+    memory. The number of buckets limits memory and does not change the shards' bytes: buckets are written in order.
     """
 
     shuffle: Shuffle  # maps rows to positions
@@ -121,11 +125,7 @@ class ShardPlan:
             )
 
     def divided(self, estimated_bytes: int, bucket_bytes: int) -> ShardPlan:
-        """Returns the plan with as many buckets as a limit of memory per bucket needs.
-
-        Args:
-            bucket_bytes: memory for one bucket in bytes, at least 1.
-        """
+        """Returns the plan with as many buckets as the memory per bucket, ``bucket_bytes``, requires."""
         buckets = -(-int(estimated_bytes * _SLACK) // (self.shards * bucket_bytes))
         return replace(self, buckets_per_shard=min(max(buckets, 1), MAX_BUCKETS // self.shards))
 
@@ -136,7 +136,6 @@ class ShardPlan:
 
     @property
     def payload(self) -> Payload:
-        """Content of the spilled records."""
         return self.layout if self.layout in ("example", "text") else "ids"
 
     @property
@@ -145,11 +144,9 @@ class ShardPlan:
         return self.shards * self.buckets_per_shard
 
     def shard_range(self, shard: int) -> range:
-        """Returns the positions that a shard owns."""
         return range(shard * self.rows // self.shards, (shard + 1) * self.rows // self.shards)
 
     def bucket_range(self, bucket: int) -> range:
-        """Returns the positions that a bucket owns."""
         shard, part = divmod(bucket, self.buckets_per_shard)
         owned = self.shard_range(shard)
         cuts = self.buckets_per_shard

@@ -39,6 +39,8 @@ _TEXT_BYTES = 4 << 20
 _LENGTHS = ("source_ids", "target_ids")
 
 
+# Spill files know two texts per pair. Further columns travel in the target, after line ends: a line has none itself, so
+# the split is exact. An absent value is empty text, and becomes null again in `_batches_of`.
 def joined_columns(target: pa.Array, columns: Iterable[pa.Array]) -> pa.Array:
     """Returns lines, each followed by its other columns, so that spill files keep them together; null is empty."""
     texts = (pc.fill_null(column.cast(pa.large_string()), "") for column in columns)
@@ -66,6 +68,7 @@ def blocks_of(buckets: Iterable[Bucket], columns: Columns) -> Iterator[tuple[pa.
 
     The index of a pair is its number of ids on each side, and its corpus.
     """
+    # Buckets end anywhere, but all blocks except the last have 256 pairs: `read_text` finds a pair by division.
     left: list[pa.RecordBatch] = []
     for batch in (batch for bucket in buckets for batch in _batches_of(bucket, columns)):
         table = pa.Table.from_batches([*left, batch]).combine_chunks()
@@ -134,10 +137,9 @@ class TextEncoder:
     """Encodes the text of a split's pairs to ids."""
 
     vocabularies: Mapping[Side, BuiltVocabulary]  # the vocabulary of each side
-    frames: Mapping[Side, tuple[Frame, ...]]  # for each side, the frame of each corpus, by number
-    # options of subword sampling; empty for the ids that the stage encode counted
-    subwords: Subwords = field(default_factory=dict)
-    seed: int = 0  # seed of the sampling
+    frames: Mapping[Side, tuple[Frame, ...]]  # the frame of each corpus, per side
+    subwords: Subwords = field(default_factory=dict)  # empty for the ids that the `encode` stage counted
+    seed: int = 0  # seed of subword sampling
 
     @classmethod
     def of(
@@ -167,7 +169,6 @@ class TextEncoder:
         return encoder
 
     def check(self, side: Side, options: Mapping[Any, float]) -> None:
-        """Checks options of subword sampling."""
         if side not in SIDES:
             raise ArgumentError(f"subwords names the side {side!r}; the sides are source and target")
         if not isinstance(options, Mapping) or not options.keys() <= {"alpha", "nbest", "dropout"} or not options:
@@ -199,6 +200,8 @@ class TextEncoder:
         encode: Callable[..., Ragged] = self.vocabularies[side].load().encode_batch
         options: dict[str, Any] = dict(self.subwords.get(side, {}))
         if options:
+            # The draws of a line depend on seed, epoch, side and its index in the split or stream alone: a resumed
+            # loader, and one that only counts batches, get the same ids.
             if "nbest" in options:
                 options["nbest"] = int(options["nbest"])
             options |= {"seed": seed_of(f"{self.seed}\n{epoch}\nsubwords of {side}"), "first_line": first}
@@ -206,7 +209,6 @@ class TextEncoder:
 
 
 def _framed(rows: Ragged, frames: Sequence[Frame], corpora: npt.NDArray[np.int32]) -> Ragged:
-    """Returns rows, each within the frame of its corpus."""
     if len(set(frames)) <= 1:
         return frames[0].around(rows) if frames else rows
     parts, places = [], []

@@ -37,6 +37,11 @@ FrameIds: TypeAlias = "tuple[Sequence[int], Sequence[int]]"  # The ids that a fr
 _PAYLOADS = ("example", "ids", "text")
 
 
+# A shuffle of more pairs than fit in memory, in two passes over the disk and without random access (as in MapReduce).
+# Pass 1: each task sends every pair to the bucket of its position; a full buffer is written as one group per bucket.
+# Pass 2: a bucket is read from all spill files, sorted by position, and written. So memory is one buffer per task, then
+# one bucket per shard. Spilled records carry their position and a checksum, and a bucket checks that it has each of its
+# positions once: a lost, repeated or foreign spill file is found instead of shifting pairs.
 class SpillWriter:
     """Writes the spill file of one task, batch by batch.
 
@@ -44,7 +49,6 @@ class SpillWriter:
 
     Args:
         path: the spill file.
-        plan: shared by all tasks of the split.
         frames: for each side, the ids before and after every row; source first.
         buffer_bytes: records are buffered up to this size, then grouped and written; a task needs about twice this
             memory plus a batch.
@@ -155,7 +159,6 @@ class SpillReader:
             raise _damaged(self._path, error) from error
 
     def bucket_bytes(self, bucket: int) -> int:
-        """Returns the number of bytes of a bucket in the file."""
         return int(self._of(bucket)[:, 1].sum())
 
     def read_bucket(self, bucket: int, out: memoryview) -> None:
@@ -186,6 +189,8 @@ def _read_index(
     size = file.seek(0, 2)
     trailer = bytearray(_TRAILER.size)
     _read_exactly(file, size - len(trailer), memoryview(trailer))
+    # The trailer that this plan gives must be there to the byte. Then the offsets of the index follow from the file's
+    # size alone; every number read there is still bounded, as the file may be damaged or hostile.
     entries = _TRAILER.unpack(trailer)[5]
     if entries < 0 or trailer != _trailer(plan, entries):
         raise ValueError("it was not written under this plan")
@@ -277,6 +282,7 @@ def _write_all(
     columns: Columns = (),
 ) -> list[ShardInfo]:
     outputs = [_Output() for _ in paths]
+    # Indexes come first and shards last: a shard that exists has its index, whenever the program was killed.
     with atomic_writes([*map(index_path, paths), *paths]) as unfinished:
         indexes, files = unfinished[: len(paths)], unfinished[len(paths) :]
         for output, buckets, path, index, file in zip(outputs, shards, paths, indexes, files, strict=True):
@@ -308,7 +314,6 @@ class _Output:
         self.index = IndexWriter(index_file)
 
     def info(self, path: Path) -> ShardInfo:
-        """Returns the entry of the shard."""
         return ShardInfo(
             file=path.name,
             records=self.records,

@@ -44,11 +44,7 @@ def truncate_rows(column: Column, max_length: int | None) -> Column:
 
 
 def pack(column: Column, rows: tf.Tensor) -> Column:
-    """Copies rows of a column, in the given order, so that they are consecutive.
-
-    Args:
-        rows: int64, numbers of the rows; they may repeat.
-    """
+    """Copies rows of a column, in the given order, so that they are consecutive; ``rows`` may repeat."""
     bounds = tf.reshape(tf.stack([column.starts, column.starts + column.lengths], 1), [-1])
     copied = tf.raw_ops.RaggedGather(
         params_nested_splits=[tf.concat([[0], bounds], 0)],
@@ -183,7 +179,6 @@ class BatchedInputWithCorpora(NamedTuple):
     corpora: tf.Tensor  # int32, shape `[rows]`: number of each pair's corpus in `dataset.json`
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithCorpora:
-        """Same as the method of :class:`BatchedInput`."""
         return BatchedInputWithCorpora(None, *tensors)
 
 
@@ -211,7 +206,6 @@ class BatchedInputWithColumns(NamedTuple):
     language_pairs: tf.Tensor | None = None
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithColumns:
-        """Same as the method of :class:`BatchedInput`."""
         left = iter(tensors)
         fields = (next(left) if isinstance(spec, tf.TensorSpec) else None for spec in self)
         return BatchedInputWithColumns(*fields)
@@ -288,6 +282,8 @@ def padded_batches(
     window: CutWindow, sos: int, paddings: tuple[int, int], finish: Callable[[Any], Any]
 ) -> tf.data.Dataset:
     """Returns the batches of a window of unpacked pairs."""
+    # All batches of the window are prepared at once: offsets of rows and ids at the bounds of batches (`bounds`). What
+    # is left for each batch is a slice and a padding per field, in `batch`.
     source_lengths, target_lengths = (tf.cast(side.lengths, tf.int32) for side in (window.source, window.target))
     target_input = shift_right(window.target, sos)
     source_splits, target_splits = row_splits(source_lengths), row_splits(target_lengths)

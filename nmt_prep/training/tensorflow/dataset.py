@@ -60,7 +60,6 @@ class WindowSteps(NamedTuple):
     corpus_ids: bool
 
     def cut(self, read: WindowRecords) -> CutWindow:
-        """Parses a window, and cuts it into batches."""
         pairs, window = parse(read.records, self.plan.info.layout), read.window
         contents = WindowPairs(pairs.source.lengths, pairs.target.lengths, pairs.corpora, pairs.row_pairs)
         batches = cut_window(self.plan, window, contents, tensors)
@@ -82,7 +81,6 @@ class WindowSteps(NamedTuple):
         return CutWindow(source, target, *batches[1:], columns, ignored)
 
     def batches(self, cut: CutWindow) -> tf.data.Dataset:
-        """Returns the batches of a window, padded."""
         paddings = self.plan.info.vocab.padding_ids
         if cut.row_pairs is not None:
             return packed_batches(cut, self.plan.rule.row_length or 0, paddings, self._finish)

@@ -59,6 +59,9 @@ def _examples(serialized: tf.Tensor) -> Pairs:
 
 def _chunks(serialized: tf.Tensor) -> Pairs:
     """Parses chunks. Only starts and lengths are computed: both sides share the records' values without a copy."""
+    # A chunk is int32 words: a header, three columns of one word per pair (lengths of source and target, corpus), one
+    # word per row if packed, then all source ids and all target ids. Chunks are joined to one vector, and each pair's
+    # place follows from prefix sums: the start of its chunk, plus the lengths of the pairs before it in this chunk.
     sizes = tf.cast(tf.strings.length(serialized), tf.int64) // 4
     values = tf.io.decode_raw(tf.strings.reduce_join(serialized), tf.int32, little_endian=True)
     begins = tf.cumsum(sizes, exclusive=True)
@@ -128,6 +131,9 @@ class WindowRecords(NamedTuple):
     columns: dict[str, tf.Tensor]
 
 
+# Runs are read by TensorFlow itself, in its threads and without Python: a run is a dataset of records from a byte
+# offset. Its buffer is exactly the run. Text is encoded and segments are joined in Python instead, by the function that
+# all other loaders use.
 def read_windows(plan: BatchPlan, windows: tf.data.Dataset, with_entries: bool = False) -> tf.data.Dataset:
     """Returns a dataset of :class:`WindowRecords`."""
     if plan.encoder is not None or plan.joining is not None:
@@ -204,6 +210,7 @@ def _column_of(
     index: SplitIndex, path_of: Callable[[Path], Path], width: int
 ) -> Callable[[tf.Tensor], tf.data.Dataset]:
     """Returns a function that reads the values of a run's pairs, of ``width`` bytes each, as one string."""
+    # A file of fixed-size records with one record: header and footer are what comes before and after the run.
     files = [path_of(path) for path in index.paths]
     paths, sizes = tf.constant([str(file) for file in files]), tf.constant([file.stat().st_size for file in files])
     shards, first, pairs = (
@@ -352,7 +359,6 @@ _PLACE = [1, 1, 1, 1, 2, 1, 1, 2]
 
 
 def _cut(blocks: tf.data.Dataset) -> tf.data.Dataset:
-    """Returns the batches of all blocks of :class:`_Padded`."""
 
     def places(padded: _Padded) -> tf.data.Dataset:
         # No function here: TensorFlow would prepare it again for each block, which takes longer than everything else.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from nmt_prep.training.batches.vectors import Int64s
 from nmt_prep.training.records.dataset_json import DatasetInfo, SplitInfo
 
 Setting: TypeAlias = "dict[str, Any]"  # Arguments of a loader: attributes of `Options`
+_Sampled: TypeAlias = tuple[PlannedWindow, WindowPairs, int]
 
 SAMPLE_PAIRS = 131_072  # Approximate number of pairs whose batches are counted, from the first shards
 _WINDOWS = 2  # an epoch begins with a small window
@@ -33,15 +34,13 @@ class BatchEstimate:
     """The batches that loaders make with a setting."""
 
     setting: Setting  # the arguments of a loader that differ from the config; empty for the settings of the config
-    # number of sampled pairs. A sample of the whole split gives the exact numbers of the first epoch with the default
-    # seed.
-    sampled_pairs: int
-    pairs: int  # number of sampled pairs in batches; joined segments of documents count as one pair
-    batches: int  # number of batches
-    tokens: int  # number of ids in the batches, both sides
-    cells: int  # number of ids and padding in the batches, both sides
-    left_out: int  # exact number of pairs of the whole split that are longer than the limit
-    batches_per_epoch: int  # estimated number of batches of the whole split
+    sampled_pairs: int  # a sample of the whole split gives the exact numbers of epoch 0 with the default seed
+    pairs: int  # sampled pairs in batches; joined segments of documents count as one pair
+    batches: int
+    tokens: int  # ids in the batches, both sides
+    cells: int  # ids and padding in the batches, both sides
+    left_out: int  # pairs of the whole split that are longer than the limit, exactly
+    batches_per_epoch: int  # of the whole split, estimated
 
     @classmethod
     def of(
@@ -103,15 +102,8 @@ def first_shards(records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex
     return replace(index, packed=False) if sum(shard.pairs for shard in shards) else None
 
 
-class _Sampled(NamedTuple):
-    """A window of the sample: its rows (pairs or joined segments), their lengths, and the number of its pairs."""
-
-    window: PlannedWindow
-    contents: WindowPairs
-    pairs: int
-
-
 def _windows(plan: BatchPlan) -> Iterator[_Sampled]:
+    """Yields windows of the sample: their rows (pairs or joined segments), the lengths, and the number of pairs."""
     for window in islice(plan.planned_windows(), _WINDOWS):
         pairs = plan.order.index.pairs_of(window.runs)
         source, target = pairs[:, :2].T.astype(np.int64)
@@ -121,7 +113,7 @@ def _windows(plan: BatchPlan) -> Iterator[_Sampled]:
             examples = plan.joining.examples_of(window, segments, 0)
             source, target = (examples.lengths[side] for side in SIDES)
             rows = window._replace(skip=0, take=len(examples))
-        yield _Sampled(rows, WindowPairs(source, target, None, np.empty(0, np.int64)), len(pairs))
+        yield rows, WindowPairs(source, target, None, np.empty(0, np.int64)), len(pairs)
 
 
 def _estimate(
@@ -145,7 +137,7 @@ def _estimate(
             cells += 2 * int(np.sum(cut.sizes)) * plan.rule.row_length
         else:
             cells += sum(_padded(side, np.asarray(cut.sizes)) for side in sides)
-    sampled = sum(window.pairs for window in windows)
+    sampled = sum(count for *_, count in windows)
     return BatchEstimate.of(setting, sampled, (pairs, batches, tokens, cells), plan.rule.max_length, info.splits[split])
 
 

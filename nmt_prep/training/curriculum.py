@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -37,32 +37,32 @@ MAX_ROWS = 1 << 60  # Maximum number of rows of a stream
 class PlannedBlock:
     """The rows of a block."""
 
-    stage: int  # number of the stage
-    first: int  # number of the block's first row in the stream
-    corpora: npt.NDArray[np.int64]  # number of the corpus of each row: int64, shape `[rows]`
+    stage: int  # index of the stage
+    first: int  # the block's first row in the stream
+    corpora: npt.NDArray[np.int64]  # corpus index of each row: int64, shape `[rows]`
     epochs: npt.NDArray[np.int64]  # epoch of the row's corpus, from 0 on: int64, shape `[rows]`
-    pairs: npt.NDArray[np.int64]  # number of the pair in the order of that epoch: int64, shape `[rows]`
-    keys: Keys  # keys of the draws of each row: uint64, shape `[rows]`
+    pairs: npt.NDArray[np.int64]  # rank of the pair in that epoch: int64, shape `[rows]`
+    keys: Keys  # key of each row's draws: uint64, shape `[rows]`
 
     def __len__(self) -> int:
         return len(self.corpora)
 
     def head(self, rows: int) -> PlannedBlock:
         corpora, epochs, pairs = (column[:rows] for column in (self.corpora, self.epochs, self.pairs))
-        return PlannedBlock(self.stage, self.first, corpora, epochs, pairs, self.keys[:rows])
+        return replace(self, corpora=corpora, epochs=epochs, pairs=pairs, keys=self.keys[:rows])
 
 
 @dataclass(frozen=True)
 class PlannedStage:
     """A stage."""
 
-    name: str  # name of the stage
+    name: str
     shares: tuple[Fraction, ...]  # share of each corpus of the stream among the rows; they sum to 1
-    before: tuple[int, ...]  # number of pairs of each corpus in the stages before it
-    first: int  # number of its first row in the stream
-    rows: int | None  # number of the stage's rows; None if it never ends
-    modifiers: Modifiers  # the modifiers of the stage's rows
-    # numbers of the corpora whose epochs end the stage; all corpora that it reads, if a number of rows ends it
+    before: tuple[int, ...]  # pairs of each corpus in the stages before it
+    first: int  # its first row in the stream
+    rows: int | None  # number of rows; None if it never ends
+    modifiers: Modifiers
+    # indexes of the corpora whose epochs end the stage; all corpora that it reads, if a number of rows ends it
     until: tuple[int, ...]
     key: str  # key of the permutations
 
@@ -217,7 +217,7 @@ def plan_stages(
             if first + wanted / sum(shares[member] for member in members) > MAX_ROWS:
                 raise ConfigError(f"{place}.until: the stage has more than 2**60 rows; lower it")
             rows = wanted if until == ROWS else planned.rows_until(wanted)
-            planned = PlannedStage(stage.name, shares, before, first, rows, modifiers, members, planned.key)
+            planned = replace(planned, rows=rows)
             before = tuple(np.add(before, planned.pairs_before(rows)).tolist())
             first += rows
         stages.append(planned)

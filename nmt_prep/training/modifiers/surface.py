@@ -39,13 +39,15 @@ class _CaseModifier(WordModifier):
             drawn = self.rewritten(drawn, moved, [Draws(0)] * len(moved))
         return block.with_columns(places, source, target, drawn.links)
 
+    case: Callable[[str], str]  # returns text in another case
+
     def change(self, lines: pa.LargeStringArray) -> pa.LargeStringArray:
-        """Returns lines in another case."""
-        raise NotImplementedError
+        """Changes all lines in one call: case never depends on text across a line end."""
+        return pa.array(self.case("\n".join(lines.to_pylist())).split("\n"), pa.large_string())
 
     def changed(self, before: str, character: str) -> str:
         """Returns a character in another case, given the previous character."""
-        raise NotImplementedError
+        return self.case(character)
 
     def rewrite(self, source: Words, target: Words, draws: Draws) -> Rewritten:
         """Returns the pair with each character changed by itself, to find the words of its links."""
@@ -61,33 +63,16 @@ class _CaseModifier(WordModifier):
             at += len(character.encode())
 
 
-def _together(lines: pa.LargeStringArray, change: Callable[[str], str]) -> pa.LargeStringArray:
-    """Changes all lines in one call: case never depends on text across a line end."""
-    return pa.array(change("\n".join(lines.to_pylist())).split("\n"), pa.large_string())
-
-
 class UpperCase(_CaseModifier):
     """Makes all letters of both sides upper case."""
 
-    def change(self, lines: pa.LargeStringArray) -> pa.LargeStringArray:
-        """Returns lines in upper case."""
-        return _together(lines, str.upper)
-
-    def changed(self, before: str, character: str) -> str:
-        """Returns the character in upper case."""
-        return character.upper()
+    case = staticmethod(str.upper)
 
 
 class LowerCase(_CaseModifier):
     """Makes all letters of both sides lower case."""
 
-    def change(self, lines: pa.LargeStringArray) -> pa.LargeStringArray:
-        """Returns lines in lower case."""
-        return _together(lines, str.lower)
-
-    def changed(self, before: str, character: str) -> str:
-        """Returns the character in lower case."""
-        return character.lower()
+    case = staticmethod(str.lower)
 
 
 class TitleCase(_CaseModifier):

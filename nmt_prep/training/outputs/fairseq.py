@@ -21,8 +21,8 @@ from nmt_prep.pipeline.engines import Tick
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.training.outputs.output import Form, Made, Output, ShardMade, ShardTask
-from nmt_prep.training.outputs.output_files import IdType, OutputFile, id_type, sequence_file
-from nmt_prep.training.outputs.vocabulary_files import write_text
+from nmt_prep.training.outputs.output_files import IdType, id_type, sequence_file
+from nmt_prep.training.outputs.vocabulary_files import write_lines
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 _MULTIPLE = 8  # Divisor of the size of every dictionary, special pieces included
@@ -60,7 +60,7 @@ class Fairseq(Output[FairseqOptions]):
     def write(self, task: ShardTask[FairseqOptions], tick: Tick) -> ShardMade:
         tokenizers = [task.run.vocabularies[side].load() for side in SIDES]
         counts = [np.zeros(len(tokenizer), np.int64) for tokenizer in tokenizers]
-        pairs, made = 0, list[OutputFile]()
+        pairs = 0
         numbers, sizes = _languages(task)
         with ExitStack() as stack:
             opened = {}
@@ -85,12 +85,11 @@ class Fairseq(Output[FairseqOptions]):
                             own = rows.taken(np.flatnonzero(numbers[batch.corpora] == group))
                         opened[codes, side][0].add(table.take(own.values), own.offsets)
                 pairs += len(batch)
-        for _, facts in opened.values():
-            made += facts()
+        made = tuple(file for _, facts in opened.values() for file in facts())
         counted = task.scratch_path("counts.npy")
         with atomic_write(counted) as beside, beside.open("wb") as output:
             np.save(output, np.concatenate(counts))
-        return ShardMade(pairs, tuple(made), {}, (str(counted),))
+        return ShardMade(pairs, made, {}, (str(counted),))
 
     def finish(self, made: Made[FairseqOptions]) -> None:
         sizes = [len(made.run.vocabularies[side].load()) for side in SIDES]
@@ -102,7 +101,7 @@ class Fairseq(Output[FairseqOptions]):
             lines = dictionary(made.run.vocabularies[side].load(), occurring)
             listed = [pair._asdict()[side] for pairs in made.run.pairs.values() for pair in pairs]
             for code in dict.fromkeys(listed or [made.run.codes[side]]):
-                write_text(made.directory / f"dict.{code}.txt", "".join(f"{line}\n" for line in lines))
+                write_lines(made.directory / f"dict.{code}.txt", lines)
 
 
 def new_ids(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
@@ -131,13 +130,9 @@ def dictionary(tokenizer: Tokenizer, counts: npt.NDArray[np.int64]) -> list[str]
     return [*lines, *(f"madeupword{number:04d} 0" for number in range(missing))]
 
 
-def _padded(pieces: int) -> int:
-    """Returns an upper bound of the size of the dictionary of a vocabulary."""
-    return -(-(pieces + len(SPECIALS)) // _MULTIPLE) * _MULTIPLE
-
-
 def _dtype(tokenizer: Tokenizer) -> IdType:
-    return id_type(_padded(len(tokenizer)), "uint32")
+    at_most = -(-(len(tokenizer) + len(SPECIALS)) // _MULTIPLE) * _MULTIPLE  # lines of the dictionary
+    return id_type(at_most, "uint32")
 
 
 def _languages(task: ShardTask[FairseqOptions]) -> tuple[npt.NDArray[np.int64], dict[tuple[str, ...], int]]:

@@ -27,7 +27,7 @@ from nmt_prep.training.modifiers.draws import mixed
 from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.training.outputs.output_files import parquet_file
 from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch
-from nmt_prep.training.outputs.vocabulary_files import copy_vocabularies, corpus_lines, write_text
+from nmt_prep.training.outputs.vocabulary_files import copy_vocabularies, corpus_lines, write_lines
 
 CORPUS = "corpus"  # Name of the column with the name of each pair's corpus
 WEIGHT = "weight"  # Name of the column with the weight of each pair
@@ -246,7 +246,7 @@ class HuggingFace(Output[HuggingFaceOptions]):
     def finish(self, made: Made[HuggingFaceOptions]) -> None:
         if made.options.rows == "ids":
             copy_vocabularies(made.directory, made.run)
-        write_text(made.directory / "README.md", _card(made))
+        write_lines(made.directory / "README.md", _card(made))
 
 
 def _prompts(options: HuggingFaceOptions, task: ShardTask[HuggingFaceOptions]) -> tuple[Prompt, ...]:
@@ -261,7 +261,7 @@ def _prompts(options: HuggingFaceOptions, task: ShardTask[HuggingFaceOptions]) -
     return tuple(parse_prompt(prompt).named(source, target) for source, target in names for prompt in options.prompts)
 
 
-def _card(made: Made[HuggingFaceOptions]) -> str:
+def _card(made: Made[HuggingFaceOptions]) -> list[str]:
     run, source, target = made.run, *(made.run.languages[side] for side in SIDES)
     columns = {
         "translation": {"translation": "the text of both sides, by language"},
@@ -308,7 +308,7 @@ def card_config(name: str, directory: str, splits: Iterable[str], digests: Mappi
 
 def dataset_card(
     run: RunFacts, config: Mapping[str, object], pairs: Mapping[str, int], columns: Mapping[str, str], signature: str
-) -> str:
+) -> list[str]:
     """Returns a card as Markdown with a YAML header, which gives the Hub and ``load_dataset`` the splits and files."""
     source, target = run.languages["source"], run.languages["target"]
     tags = dict.fromkeys(tag for pairs in run.pairs.values() for pair in pairs for tag in pair)
@@ -323,8 +323,8 @@ def dataset_card(
     names = dict.fromkeys(name for listed in run.corpora.values() for name in listed)
     lines += [f"- {name}: {plain_markdown(run.licences.get(name, 'not stated'))}" for name in names]
     lines += ["", "## Use", "", "```python", "from datasets import load_dataset", ""]
-    lines += ['data = load_dataset("PATH_OR_OWNER/NAME")', "```", "", f"Signature: `{signature}`", ""]
-    return "\n".join(lines)
+    lines += ['data = load_dataset("PATH_OR_OWNER/NAME")', "```", "", f"Signature: `{signature}`"]
+    return lines
 
 
 def card_head(

@@ -32,7 +32,7 @@ from nmt_prep.training.outputs.vocabulary_files import (
     unlinked,
     weight_lines,
     without_spm,
-    write_text,
+    write_lines,
 )
 
 
@@ -80,8 +80,7 @@ class Marian(Output[MarianOptions]):
             if name.endswith(".spm"):
                 copy_file(vocabulary.path, made.directory / name)
             else:
-                pieces = headed_list(vocabulary.load())
-                write_text(made.directory / name, "".join(f"{piece}\n" for piece in pieces))
+                write_lines(made.directory / name, headed_list(vocabulary.load()))
 
 
 def vocabulary_names(run: RunFacts) -> dict[Side, str]:

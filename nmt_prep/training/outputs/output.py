@@ -37,39 +37,24 @@ whose lines have tabs replaced by spaces, and ``linked_pieces`` lines of pieces.
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Facts of a run that outputs need.
+    """The metadata of a run that outputs need."""
 
-    Attributes:
-        name: name of the data set.
-        seed: seed of the config.
-        languages: languages of the two sides.
-        shared: True if both sides share one vocabulary.
-        vocabularies: vocabulary of each side.
-        frames: text of ``vocab.frame`` by side, for sides that have one.
-        corpora: names of the corpora of each split, in the order of their numbers.
-        licences: the licences that the config states, by name of the corpus.
-        fingerprint: fingerprint of the stage.
-        records: directory of the records.
-        weighted: True if the pairs have weights.
-        pairs: the languages of each corpus by split, in the order of the corpora's numbers; empty for one language
-            pair.
-    """
-
-    name: str
+    name: str  # the data set
     seed: int
     languages: Mapping[Side, str]
-    shared: bool
+    shared: bool  # True if both sides share one vocabulary
     vocabularies: Mapping[Side, BuiltVocabulary]
-    frames: Mapping[Side, str]
-    corpora: Mapping[str, Sequence[str]]
-    licences: Mapping[str, str]
-    fingerprint: str
+    frames: Mapping[Side, str]  # `vocab.frame` by side, for sides that have one
+    corpora: Mapping[str, Sequence[str]]  # corpus names by split, in index order
+    licences: Mapping[str, str]  # the licences that the config states, by corpus
+    fingerprint: str  # of the stage
     records: Path
-    weighted: bool = False
+    weighted: bool = False  # True if the pairs have weights
+    # language pair of each corpus by split, in index order; empty in a run with one language pair
     pairs: Mapping[str, Sequence[LanguagePair]] = field(default_factory=dict)
 
     def pairs_of(self, split: str) -> Sequence[LanguagePair]:
-        """Returns the languages of the corpora of a split, in the order of their numbers."""
+        """Returns the language pair of each corpus of a split."""
         one = LanguagePair(self.languages["source"], self.languages["target"])
         return self.pairs.get(split) or [one] * len(self.corpora[split])
 
@@ -82,53 +67,29 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class ShardTask(Generic[Options]):
-    """A shard of an output to write; plain data for any worker.
+    """A shard of an output to write; plain data for any worker."""
 
-    Attributes:
-        key: name of the task.
-        options: options of the output.
-        run: facts of the run.
-        split: name of the split.
-        shard: number of the shard.
-        shards: number of shards of the split.
-        count: number of pairs of the shard.
-        pairs: the pairs, in the output's form.
-        weights: each file of weights of the split, with its number of pairs; empty if there are no weights.
-        start: number of the first pair in the split.
-        left_out: numbers of the corpora whose pairs are left out, since one of their sides is a placeholder.
-        directory: directory of the output.
-        scratch: prefix of the paths of files that only :meth:`Output.finish` reads.
-    """
-
-    key: str
+    key: str  # name of the task
     options: Options
     run: RunFacts
     split: str
-    shard: int
-    shards: int
-    count: int
-    pairs: IdPairs | TextPairs
-    directory: Path
-    scratch: Path
-    weights: tuple[tuple[Path, int], ...] = ()
-    start: int = 0
-    left_out: tuple[int, ...] = ()
+    shard: int  # index of the shard
+    shards: int  # number of shards of the split
+    count: int  # pairs of the shard
+    pairs: IdPairs | TextPairs  # the pairs, in the output's form
+    directory: Path  # of the output
+    scratch: Path  # prefix of files that only :meth:`Output.finish` reads
+    weights: tuple[tuple[Path, int], ...] = ()  # the split's files of weights, and their numbers of pairs
+    start: int = 0  # index of the first pair in the split
+    left_out: tuple[int, ...] = ()  # indexes of corpora that are skipped, since one of their sides is a placeholder
 
     def id_batches(self, tick: Tick) -> Iterator[IdBatch]:
-        """Yields the pairs to write as ids, with their weights. Ticks are pairs that were read.
-
-        Raises:
-            RecordsError: the records cannot be read.
-        """
+        """Yields the pairs to write as ids, with their weights. Ticks are pairs that were read."""
         assert isinstance(self.pairs, IdPairs)
         return self._kept(self.pairs.batches(), tick)
 
     def text_batches(self, tick: Tick) -> Iterator[TextBatch]:
-        """Yields the pairs to write as text, with their weights. Ticks are pairs that were read.
-
-        Raises:
-            RecordsError: the text or the weights cannot be read.
-        """
+        """Yields the pairs to write as text, with their weights. Ticks are pairs that were read."""
         assert isinstance(self.pairs, TextPairs)
         return self._kept(self.pairs.batches(self.directory / self.label), tick)
 
@@ -162,31 +123,17 @@ class ShardTask(Generic[Options]):
 
 @dataclass(frozen=True)
 class ShardMade:
-    """A written shard.
-
-    Attributes:
-        pairs: number of pairs.
-        files: files of the shard.
-        counts: further numbers, which are summed over shards.
-        scratch: paths of files that only :meth:`Output.finish` reads.
-    """
+    """A written shard."""
 
     pairs: int
     files: tuple[OutputFile, ...]
-    counts: dict[str, int]
-    scratch: tuple[str, ...] = ()
+    counts: dict[str, int]  # further numbers, which are summed over shards
+    scratch: tuple[str, ...] = ()  # files that only :meth:`Output.finish` reads
 
 
 @dataclass(frozen=True)
 class Made(Generic[Options]):
-    """An output whose shards are all written.
-
-    Attributes:
-        options: options of the output.
-        run: facts of the run.
-        directory: directory of the output.
-        shards: the shards of each split, in order.
-    """
+    """An output whose shards are all written; ``shards`` has the shards of each split, in order."""
 
     options: Options
     run: RunFacts
@@ -199,15 +146,10 @@ class Made(Generic[Options]):
 
 
 class Output(ABC, Generic[Options]):
-    """A kind of output.
+    """A kind of output."""
 
-    Attributes:
-        kind: name of the kind: the value of ``kind`` in a config.
-        holds_corpus: True if the files can contain the name of each pair's corpus.
-    """
-
-    kind: ClassVar[str]
-    holds_corpus: ClassVar[bool] = False
+    kind: ClassVar[str]  # the value of `kind` in a config
+    holds_corpus: ClassVar[bool] = False  # True if the files can contain the name of each pair's corpus
 
     @abstractmethod
     def form(self, options: Options, config: Config) -> Form:

@@ -138,12 +138,13 @@ def id_type(pieces: int, wide: IdType) -> IdType:
 class SequenceFile:
     """A ``.bin`` file and its ``.idx`` file while they are written."""
 
-    def __init__(self, data: HashedOutput, index: HashedOutput, dtype: IdType, sequences: int) -> None:
+    def __init__(self, data: HashedOutput, index: HashedOutput, dtype: IdType, sequences: int, head: bytes) -> None:
         self._data = data
         self._index = index
         self._dtype = np.dtype(dtype).newbyteorder("<")
-        self._start = 0
         self._sequences = sequences
+        index.write(head)
+        self._start = index.tell()
 
     def add(self, values: npt.NDArray[np.integer[Any]], offsets: npt.NDArray[np.int64]) -> None:
         """Appends sequences.
@@ -154,11 +155,6 @@ class SequenceFile:
         """
         self._data.write(values.astype(self._dtype, copy=False).data.cast("B"))
         self._index.write(np.diff(offsets).astype("<i4").tobytes())
-
-    def begin(self, head: bytes) -> None:
-        """Writes the start of the index, up to the lengths of the sequences."""
-        self._index.write(head)
-        self._start = self._index.tell()
 
     def write_offsets(self) -> None:
         """Writes the offset of each sequence in bytes: int64. The lengths are read back from the file."""
@@ -190,9 +186,9 @@ def sequence_file(
         The files, and a function that describes them after the block.
     """
     with output_file(directory, f"{stem}.bin") as data, output_file(directory, f"{stem}.idx") as index:
-        file = SequenceFile(data, index, dtype, sequences)
         head = _MAGIC + struct.pack("<QBQ", _VERSION, _CODES[dtype], sequences)
-        file.begin(head + (struct.pack("<Q", sequences + 1) if documents else b""))
+        head += struct.pack("<Q", sequences + 1) if documents else b""
+        file = SequenceFile(data, index, dtype, sequences, head)
         yield file, lambda: (data.facts, index.facts)
         file.write_offsets()
         if documents:

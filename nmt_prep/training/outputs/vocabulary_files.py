@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -35,9 +35,6 @@ def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None
 
     Lines can have a tag, and lines of pieces also other pieces before the ids. Since the trainer adds the end of
     sentence, a frame can have no other piece after the ids.
-
-    Args:
-        pieces: True if the lines are pieces.
     """
     for side, text in run.frames.items():
         tokenizer = run.vocabularies[side].load()
@@ -54,12 +51,6 @@ def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None
         )
 
 
-def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
-    """Returns the ids of the special pieces in the vocabulary: padding, start, end, unknown."""
-    ids = (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id)
-    return frozenset(number for number in ids if number is not None)
-
-
 def headed_list(tokenizer: Tokenizer) -> list[str]:
     """Returns a vocabulary list of tensorflow/nmt: :data:`LIST_HEAD`, then the other pieces in the order of ids."""
     return [*LIST_HEAD, *(text for text in PieceText(tokenizer).words() if text not in LIST_HEAD)]
@@ -67,7 +58,7 @@ def headed_list(tokenizer: Tokenizer) -> list[str]:
 
 def plain_list(tokenizer: Tokenizer) -> list[str]:
     """Returns the pieces in the order of ids, without special pieces, which Eole and JoeyNMT add themselves."""
-    special = special_ids(tokenizer)
+    special = (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id)
     return [text for number, text in enumerate(PieceText(tokenizer).words()) if number not in special]
 
 
@@ -83,7 +74,7 @@ def write_lists(directory: Path, run: RunFacts, formats: Sequence[ListFormat]) -
         middle = "" if list_format == "list" else f".{list_format}"
         for side in SIDES:
             pieces = _LISTS[list_format](run.vocabularies[side].load())
-            write_text(directory / f"vocab{middle}.{run.codes[side]}", "".join(f"{piece}\n" for piece in pieces))
+            write_lines(directory / f"vocab{middle}.{run.codes[side]}", pieces)
 
 
 def write_hf_marian(directory: Path, run: RunFacts) -> None:
@@ -141,10 +132,10 @@ def copy_file(source: Path, target: Path) -> None:
         link_or_copy(source, beside)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Writes a text file atomically, as UTF-8."""
     with atomic_write(path) as beside:
-        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
 def line_batches(task: ShardTask[Any], tick: Tick) -> Iterator[TextBatch]:

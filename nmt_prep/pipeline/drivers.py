@@ -242,11 +242,6 @@ def list_rounds(names: Sequence[Round[Any, Any]], rounds: Rounds[P], notes: Task
     return [known.get(round_.name, RoundState(round_.name, None)) for round_ in names if not round_.by_all]
 
 
-def unknown_rounds(rounds: Sequence[Round[Any, Any]]) -> tuple[RoundState, ...]:
-    """Returns the states of the rounds of a stage whose tasks depend on a stage that is not complete."""
-    return tuple(RoundState(round_.name, None) for round_ in rounds if not round_.by_all)
-
-
 def _drive(rounds: Rounds[P], step: Callable[[RoundTasks[Any, Any]], list[Any] | None]) -> P | None:
     """Runs a generator of rounds; returns None if ``step`` returns None, which ends the drive early."""
     results: list[Any] | None = None

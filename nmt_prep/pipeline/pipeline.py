@@ -45,7 +45,6 @@ from nmt_prep.pipeline.drivers import (
     list_rounds,
     run_rounds,
     run_share,
-    unknown_rounds,
 )
 from nmt_prep.pipeline.engines import Engine, LocalEngine
 from nmt_prep.pipeline.freshness import Freshness
@@ -145,7 +144,7 @@ class Pipeline:
         """Returns the states of a stage's rounds; ``above`` is None unless all earlier stages are complete."""
         rounds = stage.rounds_for(self.config)
         if not rounds or above is None:
-            return unknown_rounds(rounds)
+            return tuple(RoundState(round_.name, None) for round_ in rounds if not round_.by_all)
         making = self._making(stage, above)
         job = self._job(making, above, LocalEngine())
         return tuple(list_rounds(rounds, stage.work(job), TaskNotes(making.draft.notes)))

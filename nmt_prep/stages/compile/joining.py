@@ -80,11 +80,7 @@ class WriteTask(PartsTask):
     first_row: int  # number of joined pairs of the previous parts
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The numbers of rows that a task wrote, by range or part."""
-
-    counts: tuple[int, ...]
+Rows: TypeAlias = tuple[int, ...]  # The numbers of rows that a task wrote, by range or part
 
 
 def divide_part(task: DivideTask, tick: Tick) -> Rows:
@@ -197,7 +193,7 @@ def _write_groups(path: Path, rows: pa.Table, groups: Int64s, count: int) -> Row
         for begin, end in pairwise(bounds):
             batches = rows[begin:end].to_batches()
             writer.write_batch(batches[0] if batches else pa.RecordBatch.from_pylist([], rows.schema))
-    return Rows(tuple(np.diff(bounds).tolist()))
+    return tuple(np.diff(bounds).tolist())
 
 
 def _group(path: Path, number: int) -> pa.Table:
@@ -272,7 +268,7 @@ class Joined:
         self, job: Job, joins: Sequence[JoinTask], joined: Sequence[Rows], keys: Callable[[int], Path | None]
     ) -> list[WriteTask]:
         """Returns the tasks that write the pairs; ``keys`` returns the file of keys of a slice by its number."""
-        sizes = np.sum([rows.counts for rows in joined], axis=0)
+        sizes = np.sum(joined, axis=0)
         return [
             WriteTask(
                 f"joined-{self.stem}-{number:05d}",

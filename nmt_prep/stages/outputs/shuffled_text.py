@@ -56,16 +56,8 @@ class TextTask:
     memory: int  # bytes of memory that the task may use
 
 
-@dataclass(frozen=True)
-class Spilled:
-    """The number of pairs in a spill file, and how many of them lack the links of long words."""
-
-    pairs: int
-    cut: int
-
-
-def spill_text(task: TextTask, tick: Tick) -> Spilled:
-    """Writes the stripped text of a part to a spill file. Ticks are pairs."""
+def spill_text(task: TextTask, tick: Tick) -> int:
+    """Writes the stripped text of a part to a spill file; returns how many pairs lack the links of long words."""
     row, cut = task.first_row, 0
     links = iter(()) if task.linking is None else task.linking.batches()
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
@@ -79,10 +71,11 @@ def spill_text(task: TextTask, tick: Tick) -> Spilled:
             writer.add_text(row, source, target, task.corpus)
             row += len(batch)
             tick(len(batch))
-        return Spilled(writer.close().pairs, cut)
+        writer.close()
+    return cut
 
 
-SPILL_TEXT = Round("spill-text", spill_text, Spilled, made=lambda task, _: [task.spill], words="shuffling text")
+SPILL_TEXT = Round("spill-text", spill_text, int, made=lambda task, _: [task.spill], words="shuffling text")
 
 
 LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}
@@ -116,7 +109,7 @@ def shuffled_text(
         for task in _spill_tasks(job, want, plan, parts[want.split], linkings[want.form])
     ]
     spilled = iter((yield from SPILL_TEXT.run(spills, sum(plan.rows for plan in plans.values()))))
-    cut = {want: sum(next(spilled).cut for _ in parts[want.split]) for want in plans}
+    cut = {want: sum(next(spilled) for _ in parts[want.split]) for want in plans}
     return {
         want: [
             TextPairs(

@@ -33,11 +33,9 @@ from nmt_prep.cleaning.pair_sample import ORDER
 from nmt_prep.cleaning.repaired import EDGES, BadScores, bins_of, total_bins
 from nmt_prep.cleaning.rule import Values
 from nmt_prep.config import Config
-from nmt_prep.config.problems import checked_options
 from nmt_prep.pipeline.engines import Tick
-from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.clean.cleaned_corpora import CorpusWork, LearnedFacts
+from nmt_prep.pipeline.rounds import Round
+from nmt_prep.stages.clean.cleaned_corpora import LearnedFacts
 from nmt_prep.stages.clean.learned import (
     LearnedRule,
     LearnedText,
@@ -46,9 +44,7 @@ from nmt_prep.stages.clean.learned import (
     ScoreTask,
     Text,
     learn_round,
-    learned_texts,
     save_array,
-    scored_parts,
     too_few,
     unanswered_file,
     write_scores,
@@ -113,12 +109,8 @@ class Adequacy(LearnedRule):
 
     name = this = ADEQUACY
     tells_unanswered = True
-    sampling, learning, scoring = SAMPLE, LEARN, JUDGE
-    rounds = (SAMPLE, LEARN, JUDGE, DROP)
-
-    @staticmethod
-    def options_of(spec: object) -> AdequacyOptions:
-        return checked_options(ADEQUACY, AdequacyOptions, spec)
+    options_type = AdequacyOptions
+    sampling, learning, scoring, dropping = rounds = (SAMPLE, LEARN, JUDGE, DROP)
 
     def load(self, path: Path, *, learns: bool) -> object:
         return shared_model(path) if learns else files.shared_classifier(path)
@@ -126,25 +118,12 @@ class Adequacy(LearnedRule):
     def settings(self, config: Config) -> dict[str, object]:
         return {"seed": config.seed, "clean.adequacy.version": [LEARNING_VERSION, ADEQUACY_VERSION]}
 
-    def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
-        texts = yield from learned_texts(job, self, corpora)
-        real = yield from scored_parts(job, self, texts)
-        facts = {
-            work.name: _facts(text, self.options(work.corpus).lowest, real.get(work.name, []))
-            for text in texts
-            for work in text.corpora
-        }
-        yield from self.drop(job, texts, facts, DROP)
-
-
-def _facts(text: Text, lowest: float | None, real: Sequence[Scored]) -> LearnedFacts:
-    if text.result.left_out:
-        return LearnedFacts(left_out=text.result.left_out)
-    [bad] = text.result.bad
-    return text.facts(
-        real,
-        ("defective", total_bins(bad.bins)),
-        lowest,
-        lambda pairs: incomplete_threshold(EDGES, pairs.tolist(), bad.bins, lowest),
-        "no defective pairs can be made of so few pairs",
-    )
+    def facts_of(self, text: Text, number: int, lowest: float | None, real: Sequence[Scored]) -> LearnedFacts:
+        [bad] = text.result.bad
+        return text.facts(
+            real,
+            ("defective", total_bins(bad.bins)),
+            lowest,
+            lambda pairs: incomplete_threshold(EDGES, pairs.tolist(), bad.bins, lowest),
+            "no defective pairs can be made of so few pairs",
+        )

@@ -9,7 +9,7 @@ the scores, without the pairs whose scores are too low.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -30,6 +30,7 @@ from nmt_prep.cleaning.pair_sample import PairSample
 from nmt_prep.cleaning.rejects import CleanCounts
 from nmt_prep.cleaning.repaired import FINE, LEAST_PAIRS, REPAIRED_PAIRS, BadScores, Bins, bins_of, total_bins
 from nmt_prep.cleaning.rule import Values
+from nmt_prep.config.problems import checked_options
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
@@ -182,14 +183,15 @@ class LearnedRule(CorpusRule):
     """
 
     tells_unanswered = False
+    options_type: type[TranslationOptions]
     sampling: Round[SelectTask, int]
     learning: Round[LearnTask, LearnedText]
     scoring: Round[ScoreTask, Scored]
+    dropping: Round[Any, PartResult]
 
-    @staticmethod
     @abstractmethod
-    def options_of(spec: object) -> TranslationOptions:
-        """Returns the checked options of the rule."""
+    def facts_of(self, text: Text, number: int, lowest: float | None, real: Sequence[Scored]) -> LearnedFacts:
+        """Returns the facts about the ``number``-th corpus of a text that has a model."""
 
     @abstractmethod
     def load(self, path: Path, *, learns: bool) -> object:
@@ -201,7 +203,7 @@ class LearnedRule(CorpusRule):
 
     def options(self, corpus: CleanedCorpus) -> TranslationOptions:
         """Returns the options for a corpus."""
-        return self.options_of(corpus.cleaning.corpus_rules[self.name])
+        return checked_options(self.name, self.options_type, corpus.cleaning.corpus_rules[self.name])
 
     def check(self, corpus: CleanedCorpus, base_dir: Path) -> None:
         try:
@@ -216,14 +218,16 @@ class LearnedRule(CorpusRule):
         path = options.model_file(base_dir)
         return {} if path is None else {str(options.model): path}
 
-    def drop(
-        self,
-        job: Job,
-        texts: Sequence[Text],
-        facts: Mapping[str, LearnedFacts],
-        round_of_parts: Round[Any, PartResult],
-    ) -> Rounds[None]:
-        """Yields the round that drops pairs with low scores, and adds its results to the corpora."""
+    def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
+        texts = yield from learned_texts(job, self, corpora)
+        real = yield from scored_parts(job, self, texts)
+        facts = {
+            work.name: LearnedFacts(left_out=text.result.left_out)
+            if text.result.left_out
+            else self.facts_of(text, number, self.options(work.corpus).lowest, real.get(work.name, []))
+            for text in texts
+            for number, work in enumerate(text.corpora)
+        }
         corpora = [work for text in texts for work in text.corpora]
         tasks: dict[str, list[DropBelowTask]] = {work.name: [] for work in corpora}
         for work in corpora:
@@ -245,7 +249,7 @@ class LearnedRule(CorpusRule):
                         unanswered=unanswered_file(scores) if scores is not None and self.tells_unanswered else None,
                     )
                 )
-        results = yield from round_of_parts.run_groups(tasks, pairs_in(corpora))
+        results = yield from self.dropping.run_groups(tasks, pairs_in(corpora))
         for work in corpora:
             parts = results[work.name]
             if self.name in work.unscored:  # the rule is left out, so it counts nothing

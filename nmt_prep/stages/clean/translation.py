@@ -19,11 +19,9 @@ from nmt_prep.cleaning.corpus_rules.translation import (
 )
 from nmt_prep.cleaning.repaired import EDGES, BadScores, DrawnPairs, learn_translation, repaired_scores, total_bins
 from nmt_prep.config import Config
-from nmt_prep.config.problems import checked_options
 from nmt_prep.pipeline.engines import Tick
-from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.clean.cleaned_corpora import CorpusWork, LearnedFacts
+from nmt_prep.pipeline.rounds import Round
+from nmt_prep.stages.clean.cleaned_corpora import LearnedFacts
 from nmt_prep.stages.clean.learned import (
     LearnedRule,
     LearnedText,
@@ -32,9 +30,7 @@ from nmt_prep.stages.clean.learned import (
     ScoreTask,
     Text,
     learn_round,
-    learned_texts,
     save_array,
-    scored_parts,
     too_few,
     write_scores,
 )
@@ -75,12 +71,8 @@ class Translation(LearnedRule):
     """The rule, with its own model or with models that are learned from the corpora."""
 
     name = this = TRANSLATION
-    sampling, learning, scoring = SAMPLE, LEARN, SCORE
-    rounds = (SAMPLE, LEARN, SCORE, DROP)
-
-    @staticmethod
-    def options_of(spec: object) -> TranslationOptions:
-        return checked_options(TRANSLATION, TranslationOptions, spec)
+    options_type = TranslationOptions
+    sampling, learning, scoring, dropping = rounds = (SAMPLE, LEARN, SCORE, DROP)
 
     def load(self, path: Path, *, learns: bool) -> object:
         del learns
@@ -89,25 +81,12 @@ class Translation(LearnedRule):
     def settings(self, config: Config) -> dict[str, object]:
         return {"seed": config.seed, "clean.translation.version": [LEARNING_VERSION, THRESHOLD_VERSION]}
 
-    def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
-        texts = yield from learned_texts(job, self, corpora)
-        real = yield from scored_parts(job, self, texts)
-        facts = {
-            work.name: _facts(text, number, self.options(work.corpus).lowest, real.get(work.name, []))
-            for text in texts
-            for number, work in enumerate(text.corpora)
-        }
-        yield from self.drop(job, texts, facts, DROP)
-
-
-def _facts(text: Text, number: int, lowest: float | None, real: Sequence[Scored]) -> LearnedFacts:
-    if text.result.left_out:
-        return LearnedFacts(left_out=text.result.left_out)
-    bad: BadScores = text.result.bad[number]
-    return text.facts(
-        real,
-        ("re-paired", total_bins(bad.bins)),
-        lowest,
-        lambda pairs: auto_threshold(EDGES, pairs.tolist(), bad.bins[0], bad.certain, lowest),
-        "no two pairs have different sources and different targets",
-    )
+    def facts_of(self, text: Text, number: int, lowest: float | None, real: Sequence[Scored]) -> LearnedFacts:
+        bad: BadScores = text.result.bad[number]
+        return text.facts(
+            real,
+            ("re-paired", total_bins(bad.bins)),
+            lowest,
+            lambda pairs: auto_threshold(EDGES, pairs.tolist(), bad.bins[0], bad.certain, lowest),
+            "no two pairs have different sources and different targets",
+        )

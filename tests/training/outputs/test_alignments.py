@@ -12,7 +12,6 @@ import pytest
 
 import nmt_prep
 from nmt_prep import load_tokenizer
-from nmt_prep.base.errors import ConfigError
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.runs.runner import run_share
@@ -188,17 +187,3 @@ def test_workers_memory_and_job_arrays_do_not_change_the_links(outputs: Path, tm
             run_share(config, Share(name, number, 2))
     nmt_prep.run(config, until="outputs")
     assert tree(tmp_path / "array" / "outputs") == tree(outputs)
-
-
-@pytest.mark.parametrize(
-    ("output", "changes", "problem"),
-    [
-        (MARIAN, {}, "outputs.0.alignments: the run has no links of words; add a section align"),
-        (TEXT, {"align": {"splits": ["dev"]}}, "outputs.0.alignments: align.splits leaves out train; add it there"),
-        ({"kind": "fairseq", "alignments": True}, {}, "outputs.0.alignments: unknown key"),
-    ],
-)
-def test_what_has_no_links(tmp_path: Path, output: dict[str, Any], changes: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        output_config(tmp_path, output, **changes)
-    assert problem in str(caught.value)

@@ -1,4 +1,4 @@
-"""Values that outputs cannot hold end a run before anything is encoded."""
+"""What outputs cannot do or hold is an error in the config, or ends a run before anything is encoded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.base.errors import EncodeError, VocabularyError
+from nmt_prep.base.errors import ConfigError, EncodeError, VocabularyError
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 from nmt_prep.training.outputs import kind_of
 from tests.corpus import lines_of
@@ -106,3 +106,51 @@ def test_a_frame_that_lines_cannot_have(
     assert f"vocab.frame.source: {frame!r} {problem}" in str(caught.value)
     assert f"The output {output['kind']} cannot hold such rows" in str(caught.value)
     assert not (tmp_path / "run" / "records").exists()
+
+
+T2T = {"vocab": {"size": 200}}
+SHARED = {"vocab": {"kind": "byte_bpe", "size": 300, "shared": True}}
+CORPUS = [{"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "changes", "problem"),
+    [
+        ("fairseq", {"alignments": True}, {}, "alignments: unknown key"),
+        ("fairseq", {"corpus": True}, {}, "corpus: files of kind fairseq cannot hold the name of a corpus; leave"),
+        ("fairseq", {"dtype": "uint16"}, {}, "dtype: this key no longer exists: the size of the vocabulary determines"),
+        ("fairseq", {"shards": {"dev": 2}}, {}, "shards: fairseq reads the first shard of dev only, as of every split"),
+        ("fairseq", {}, {"splits": {"train": CORPUS, "train1": CORPUS}},
+         "shards: shard 1 of train would have the files of the split train1; rename that split"),
+        ("huggingface", {"prompts": ["{source}"]}, {}, "prompts: is for chat rows, and rows is translation; leave"),
+        ("huggingface", {"rows": "chat", "prompts": ["Translate!"]}, {}, "prompts.0: must have {source} once"),
+        ("huggingface", {"rows": "chat", "prompts": ["{source} {x}"]}, {},
+         "prompts.0: {x} is not one of {source}, {source_l"),
+        ("huggingface", {"rows": "chat"}, {"languages": {"source": "tlh", "target": "zh"}},
+         "language_names: the English name of the source language tlh is not known; set this key"),
+        ("huggingface", {"rows": "rows"}, {}, "rows: found the text 'rows'; allowed: translation, chat or ids"),
+        ("huggingface", {}, {"splits": {"train": CORPUS, "dev-1": CORPUS}},
+         "kind: datasets does not allow the name of the split dev-1; it must be letters"),
+        ("marian", {"alignments": True}, {}, "alignments: the run has no links of words; add a section align"),
+        ("marian", {"pieces": False}, T2T,
+         "pieces: Marian segments text by a SentencePiece model only, and vocab.kind is t2t"),
+        ("megatron", {}, T2T, "kind: megatron joins both sides to one sequence, which needs one vocabulary; set"),
+        ("megatron", {"pair": "{source}{target}{end}"}, SHARED,
+         "pair: {end} is not one of {source}, {target}, {sep}, {pad}"),
+        ("megatron", {"pair": "{source}{source}"}, SHARED, "pair: must have {source} once"),
+        ("megatron", {"pair": "{source} <x> {target}"}, SHARED, "pair: '<x>' is not in vocab.reserved; add it there"),
+        ("megatron", {"sep": "<x>"}, SHARED, "sep: '<x>' is not in vocab.reserved; add it there to make it a single"),
+        ("text", {"alignments": True}, {"align": {"splits": ["dev"]}}, "alignments: align.splits leaves out train;"),
+        ("text", {"tags": False}, {}, "tags: ids and pieces always have the tags of the records; leave "),
+        ("text", {"vocab": ["fairseq"]}, {}, "vocab.0: found the text 'fairseq'; allowed: a list of list, eole"),
+        ("text", {"vocab": ["hf_marian"]}, T2T, "vocab: hf_marian needs a SentencePiece model, and vocab.kind is t2t"),
+        ("text", {"vocab": ["list", "list"]}, {}, "vocab: names a format twice"),
+        ("tfrecord", {}, {}, "kind: the kind tfrecord no longer exists: records/ has such shards"),
+    ],
+)  # fmt: skip
+def test_what_outputs_cannot_do(
+    tmp_path: Path, kind: str, options: dict[str, Any], changes: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        output_config(tmp_path, {"kind": kind, **options}, **changes)
+    assert f"outputs.0.{problem}" in str(caught.value)

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from nmt_prep import load_tokenizer
-from nmt_prep.base.errors import ConfigError
 from nmt_prep.training.outputs import output_files as mmap
 from nmt_prep.training.outputs.fairseq import dictionary, new_ids
 from tests.corpus import lines_of
 from tests.reference.mmap import read_fairseq
-from tests.training.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
+from tests.training.outputs.runs import SENTENCEPIECE, recorded_ids, run_outputs
 
 VOCABULARIES: dict[str, dict[str, Any]] = {
     "t2t": {"size": 200},
@@ -108,33 +107,6 @@ def test_wide_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = run_outputs(tmp_path, {"kind": "fairseq"}, vocab={"size": 200}) / "fairseq"
     assert read_fairseq(directory / "train.en-zh.en")[1] == np.uint32
     assert len(read(directory, "en", 3)) == 60
-
-
-@pytest.mark.parametrize(
-    ("output", "changes", "problem"),
-    [
-        ({"shards": {"dev": 2}}, {}, "outputs.0.shards: fairseq reads the first shard of dev only, as of every split"),
-        (
-            {"corpus": True},
-            {},
-            "outputs.0.corpus: files of kind fairseq cannot hold the name of a corpus; leave corpus",
-        ),
-        ({"dtype": "uint16"}, {}, "outputs.0.dtype: this key no longer exists: the size of the vocabulary determines"),
-        ({"kind": "tfrecord"}, {}, "outputs.0.kind: the kind tfrecord no longer exists: records/ has such shards"),
-    ],
-)
-def test_what_fairseq_cannot_do(tmp_path: Path, output: dict[str, Any], changes: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        output_config(tmp_path, {"kind": "fairseq", **output}, **changes)
-    assert problem in str(caught.value)
-
-
-def test_a_split_with_the_name_of_a_shard(tmp_path: Path) -> None:
-    corpus = [{"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}]
-    with pytest.raises(
-        ConfigError, match="shard 1 of train would have the files of the split train1; rename that split"
-    ):
-        output_config(tmp_path, {"kind": "fairseq"}, splits={"train": corpus, "train1": corpus})
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from nmt_prep.base.digests import digest_of
-from nmt_prep.base.errors import ConfigError
 from nmt_prep.training.outputs import output_files as files
 from nmt_prep.training.outputs.huggingface import (
     Prompt,
@@ -24,7 +23,7 @@ from nmt_prep.training.outputs.huggingface import (
 )
 from nmt_prep.training.outputs.output_files import parquet_file
 from tests.corpus import pair
-from tests.training.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
+from tests.training.outputs.runs import SENTENCEPIECE, recorded_ids, run_outputs
 
 
 def table(directory: Path, split: str = "train", shards: int = 3) -> pa.Table:
@@ -112,10 +111,6 @@ def test_tags_are_left_out_of_chat_rows_or_as_the_config_says(tmp_path: Path) ->
     assert {row[0]["content"] for row in table(directory / "chat")["messages"].to_pylist()} == {
         pair(number)[0] for number in range(60)
     }
-    with pytest.raises(
-        ConfigError, match=r"outputs\.0\.tags: ids and pieces always have the tags of the records; leave "
-    ):
-        output_config(tmp_path, {"kind": "text", "tags": False})
 
 
 def test_prompts_are_drawn_evenly_and_by_position() -> None:
@@ -229,35 +224,3 @@ def test_prompts() -> None:
         "English",
         None,
     ]
-
-
-@pytest.mark.parametrize(
-    ("output", "changes", "problem"),
-    [
-        ({"prompts": ["{source}"]}, {}, "outputs.0.prompts: is for chat rows, and rows is translation; leave it out"),
-        ({"rows": "chat", "prompts": ["Translate!"]}, {}, "outputs.0.prompts.0: must have {source} once"),
-        (
-            {"rows": "chat", "prompts": ["{source} {x}"]},
-            {},
-            "outputs.0.prompts.0: {x} is not one of {source}, {source_l",
-        ),
-        (
-            {"rows": "chat"},
-            {"languages": {"source": "tlh", "target": "zh"}},
-            "outputs.0.language_names: the English name of the source language tlh is not known; set this key",
-        ),
-        ({"rows": "rows"}, {}, "outputs.0.rows: found the text 'rows'; allowed: translation, chat or ids"),
-    ],
-)
-def test_what_an_output_for_hugging_face_cannot_do(
-    tmp_path: Path, output: dict[str, Any], changes: dict[str, Any], problem: str
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        output_config(tmp_path, {"kind": "huggingface", **output}, **changes)
-    assert problem in str(caught.value)
-
-
-def test_a_name_of_a_split_that_datasets_refuses(tmp_path: Path) -> None:
-    corpus = [{"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}]
-    with pytest.raises(ConfigError, match="datasets does not allow the name of the split dev-1; it must be letters"):
-        output_config(tmp_path, {"kind": "huggingface"}, splits={"train": corpus, "dev-1": corpus})

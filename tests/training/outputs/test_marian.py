@@ -3,12 +3,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from nmt_prep import load_tokenizer
-from nmt_prep.base.errors import ConfigError
 from tests.corpus import lines_of, pair
-from tests.training.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
+from tests.training.outputs.runs import SENTENCEPIECE, recorded_ids, run_outputs
 
 
 def rows(directory: Path) -> list[tuple[str, ...]]:
@@ -59,8 +56,3 @@ def test_tabs_become_spaces_and_are_counted(tmp_path: Path) -> None:
     assert sorted(written) == ["one tab\t一", "three\t三", "two\t二 二"]
     manifest = json.loads((tmp_path / "run" / ".nmt_prep" / "manifests" / "outputs.json").read_text())
     assert manifest["counts"]["other"] == {"marian_files": 1, "marian_tabs_replaced": 2}
-
-
-def test_text_needs_a_sentencepiece_model(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"by a SentencePiece model only, and vocab\.kind is t2t"):
-        output_config(tmp_path, {"kind": "marian", "pieces": False}, vocab={"size": 200})

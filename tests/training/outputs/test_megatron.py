@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from nmt_prep import load_tokenizer
-from nmt_prep.base.errors import ConfigError, VocabularyError
+from nmt_prep.base.errors import VocabularyError
 from tests.reference.mmap import read_megatron
-from tests.training.outputs.runs import output_config, recorded_ids, run_outputs
+from tests.training.outputs.runs import recorded_ids, run_outputs
 
 BPE = {"kind": "byte_bpe", "size": 300, "shared": True, "reserved": ["<to-zh>", "<sep>"]}
 
@@ -51,30 +50,6 @@ def test_megatron_reads_the_files(tmp_path: Path) -> None:
     prefix = outputs / "megatron" / "train-00001-of-00003"
     dataset = indexed.IndexedDataset(str(prefix))
     assert [dataset[n].tolist() for n in range(len(dataset))] == read_megatron(prefix)[0]
-
-
-@pytest.mark.parametrize(
-    ("output", "vocab", "problem"),
-    [
-        (
-            {},
-            {"size": 200},
-            "outputs.0.kind: megatron joins both sides to one sequence, which needs one vocabulary; set",
-        ),
-        (
-            {"pair": "{source}{target}{end}"},
-            BPE,
-            "outputs.0.pair: {end} is not one of {source}, {target}, {sep}, {pad}",
-        ),
-        ({"pair": "{source}{source}"}, BPE, "outputs.0.pair: must have {source} once"),
-        ({"pair": "{source} <x> {target}"}, BPE, "outputs.0.pair: '<x>' is not in vocab.reserved; add it there"),
-        ({"sep": "<x>"}, BPE, "outputs.0.sep: '<x>' is not in vocab.reserved; add it there to make it a single piece"),
-    ],
-)
-def test_what_megatron_cannot_do(tmp_path: Path, output: dict[str, Any], vocab: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        output_config(tmp_path, {"kind": "megatron", **output}, vocab=vocab)
-    assert problem in str(caught.value)
 
 
 def test_pieces_that_a_vocabulary_lacks_end_the_run_before_any_file(

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from nmt_prep import load_tokenizer
-from nmt_prep.base.errors import ConfigError
 from tests.corpus import lines_of, pair
-from tests.training.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
+from tests.training.outputs.runs import SENTENCEPIECE, recorded_ids, run_outputs
 
 VOCABULARIES: dict[str, dict[str, Any]] = {
     "t2t": {"size": 200},
@@ -95,27 +94,3 @@ def test_vocabularies_for_other_toolkits(tmp_path: Path) -> None:
     assert (directory / "source.spm").read_bytes() == next((tmp_path / "run" / "vocab").glob("*.en.model")).read_bytes()
     config = json.loads((directory / "tokenizer_config.json").read_text())
     assert (config["separate_vocabs"], config["source_lang"]) == (True, "en")
-
-
-@pytest.mark.parametrize(
-    ("output", "changes", "problem"),
-    [
-        (
-            {"kind": "text", "vocab": ["hf_marian"]},
-            {"vocab": {"size": 200}},
-            "outputs.0.vocab: hf_marian needs a SentencePiece model, and vocab.kind is t2t",
-        ),
-        ({"kind": "text", "vocab": ["list", "list"]}, {}, "outputs.0.vocab: names a format twice"),
-        (
-            {"kind": "text", "vocab": ["fairseq"]},
-            {},
-            "outputs.0.vocab.0: found the text 'fairseq'; allowed: a list of list, eole",
-        ),
-    ],
-)
-def test_what_a_text_output_cannot_do(
-    tmp_path: Path, output: dict[str, Any], changes: dict[str, Any], problem: str
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        output_config(tmp_path, output, **changes)
-    assert problem in str(caught.value)

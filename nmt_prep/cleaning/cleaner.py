@@ -76,13 +76,9 @@ class Cleaner:
     """Cleans one corpus, a batch at a time, and counts the results.
 
     It is not thread-safe: use one cleaner per thread, and add up their counts.
-
-    Attributes:
-        rules: the rules that apply to the corpus, in order.
     """
 
     def __init__(self, cleaning: Cleaning, context: Context, corpus: str) -> None:
-        """Builds the fixes and rules."""
         self._cleaning, self._sides, self._corpus = cleaning, context.sides, corpus
         try:
             self.rules: tuple[Rule[Any], ...] = make_rules(cleaning.rules, context)
@@ -154,11 +150,7 @@ class Cleaner:
 
 
 def _first_reasons(failed: Mask) -> npt.NDArray[np.int16]:
-    """Returns the number of the first rule that each pair fails, counted from 1, or -1.
-
-    Args:
-        failed: true where a pair fails a rule: shape ``[rules, pairs]``.
-    """
+    """Returns the first rule that each pair fails, counted from 1, or -1; ``failed`` has shape ``[rules, pairs]``."""
     reasons = np.full(failed.shape[1], -1, np.int16)
     dropped = np.flatnonzero(failed.any(axis=0))
     if len(dropped):
@@ -178,7 +170,6 @@ def filled_pairs(text: Mapping[Side, pa.Array]) -> Mask:
 def _pairs(
     text: Mapping[Side, pa.Array], scores: Mapping[str, Values], chosen: Mask, known: Mapping[Side, KnownLines]
 ) -> Pairs:
-    """Returns the chosen pairs."""
     if chosen.all():
         return Pairs(text, scores, known)
     mask = pa.array(chosen)

@@ -69,15 +69,8 @@ class Segments:
 
 
 def _schema() -> pa.Schema:
-    """Returns the columns of segments."""
-    return pa.schema(
-        [
-            pa.field("source", pa.large_string(), nullable=False),
-            pa.field("target", pa.large_string(), nullable=False),
-            pa.field("set", pa.int64(), nullable=False),
-            pa.field("row", pa.int64(), nullable=False),
-        ]
-    )
+    kinds = {"source": pa.large_string(), "target": pa.large_string(), "set": pa.int64(), "row": pa.int64()}
+    return pa.schema([pa.field(*each, nullable=False) for each in kinds.items()])
 
 
 def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.RecordBatch]:
@@ -164,13 +157,8 @@ def read_segments(path: Path, languages: Languages, unpacked: Path) -> Iterator[
     content = path
     if without_suffix(path.name) != path.name:
         content = unpacked
-        extract_members(
-            Archive(path, path.name, _digest(path)),
-            [WHOLE_FILE],
-            lambda _: unpacked,
-            ExtractSettings(),
-            lambda _: None,
-        )
+        archive = Archive(path, path.name, _digest(path))
+        extract_members(archive, [WHOLE_FILE], lambda _: unpacked, ExtractSettings(), lambda _: None)
     try:
         if kind in ("plain", "tsv"):
             yield from _lines(content)
@@ -289,11 +277,8 @@ def sacrebleu_corpora(against: Collection[str], languages: Languages) -> Iterato
             if address not in seen:
                 seen.add(address)
                 name, pair = address.removeprefix(SACREBLEU), pair_of(address)
-                known = describe_sacrebleu(address, pair)
-                corpus = Corpus.model_validate(
-                    {**known, "name": name.replace("/", "-"), "languages": pair.model_dump()}
-                )
-                yield entry, name, corpus
+                known = {**describe_sacrebleu(address, pair), "languages": pair.model_dump()}
+                yield entry, name, Corpus.model_validate({**known, "name": name.replace("/", "-")})
 
 
 def evaluation_corpora(config: Config) -> list[Corpus]:

@@ -77,7 +77,6 @@ def pair_warnings(
 
 
 def _length_warnings(split: str, corpus: str, languages: Languages, facts: PairFacts) -> Iterator[HealthWarning]:
-    """Yields a warning if the sides do not have the lengths of translations."""
     if facts.compared < _LEAST_COUNT:
         return
     characters = {side: counted.characters for side, counted in facts.sides.items()}
@@ -280,9 +279,8 @@ def document_warnings(
         return
     for name, sides in documents:
         first: dict[Side, pa.Array] = {side: lines[:_LOOKED_AT] for side, lines in sides.items()}
-        for warning in language_warnings(facts_by_side(first, identified[1], languages)):
+        if warning := next(language_warnings(facts_by_side(first, identified[1], languages)), None):
             yield name, warning
-            break
 
 
 def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> str | None:

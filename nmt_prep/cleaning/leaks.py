@@ -107,12 +107,8 @@ class LeakFinder:
     @classmethod
     def of(cls, against: Against) -> LeakFinder:
         """Returns a finder of the evaluation segments with which a corpus is compared."""
-        return cls(
-            load_segments(against.file, against.sha256, against.coverage),
-            against.sets,
-            against.coverage,
-            drop=against.drop,
-        )
+        segments = load_segments(against.file, against.sha256, against.coverage)
+        return cls(segments, against.sets, against.coverage, drop=against.drop)
 
     @property
     def leaks(self) -> Leaks:

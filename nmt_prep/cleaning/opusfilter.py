@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -23,16 +22,8 @@ _UNITS = {"word": "token", "char": "char", "character": "char"}
 _UNKNOWN = "no rule gives the same score; see the rules language and score"
 
 
-@dataclass(frozen=True)
-class OpusFilterRules:
-    """The rules of an OpusFilter config, and its parts that have no equivalent."""
-
-    rules: Spec  # options of the rules by key, in the order of the filters
-    left_out: tuple[str, ...]  # for each filter, option or step that is left out, a line with the reason
-
-
-def opusfilter_rules(config: object) -> OpusFilterRules:
-    """Returns the rules for all steps of type ``filter`` of a config."""
+def opusfilter_rules(config: object) -> tuple[Spec, list[str]]:
+    """Returns the rules for all steps of type ``filter`` of a config, and a remark for each part without equivalent."""
     steps = config.get("steps") if isinstance(config, Mapping) else None
     if not isinstance(steps, Sequence) or isinstance(steps, str):
         raise ConfigError("it has no list 'steps'; is this an OpusFilter config?")
@@ -50,7 +41,7 @@ def opusfilter_rules(config: object) -> OpusFilterRules:
                 continue
             rule, spec = reader(_Given(where, options, left_out))
             rules[_free_key(rule, options.get("name"), rules)] = spec
-    return OpusFilterRules(rules, tuple(left_out))
+    return rules, left_out
 
 
 def _filters(step: Options, where: str, left_out: list[str]) -> Iterator[tuple[str, str, Options]]:
@@ -109,19 +100,22 @@ class _Given:
             self._left_out.append(f"{self._where}: {name}: {reason}")
 
 
+_Reader: TypeAlias = "Callable[[_Given], tuple[str, Spec]]"
+
+
+def _same(rule: str, fixed: Options | None = None, **options: tuple[str, object]) -> _Reader:
+    """Returns a reader for a rule with fixed options, and others that have another name and default in a filter."""
+    return lambda given: (rule, {**(fixed or {}), **{name: given.value(*of) for name, of in options.items()}})
+
+
 def _length(given: _Given) -> tuple[str, Spec]:
     given.ignore("pass_empty", "pairs with an empty side are always dropped", default=False)
-    limits = {"min": given.value("min_length", 1), "max": given.value("max_length", 100)}
-    return "length", {"unit": given.unit(), **limits}
+    return _same("length", {"unit": given.unit()}, min=("min_length", 1), max=("max_length", 100))(given)
 
 
 def _average_word_length(given: _Given) -> tuple[str, Spec]:
     given.ignore("pass_empty", "pairs with an empty side are always dropped", default=False)
-    return "average_word_length", {
-        "unit": "token",
-        "min": given.value("min_length", 2),
-        "max": given.value("max_length", 20),
-    }
+    return _same("average_word_length", {"unit": "token"}, min=("min_length", 2), max=("max_length", 20))(given)
 
 
 def _regex(given: _Given) -> tuple[str, Spec]:
@@ -134,51 +128,30 @@ def _regex(given: _Given) -> tuple[str, Spec]:
     return "regex", {"patterns": specs}
 
 
-def _script(given: _Given) -> tuple[str, Spec]:
-    return "script", {"script": given.value("scripts", None), "min": given.value("thresholds", 1)}
-
-
 def _similarity(given: _Given) -> tuple[str, Spec]:
     given.ignore("weights", "all edits weigh 1", default=[1, 1, 1])
-    return "copy", {
-        "measure": "distance",
-        "unit": given.unit("char"),
-        "lowercase": given.value("lowercase", default=False),
-        "max": given.value("threshold", 0.9),
-    }
+    fixed = {"measure": "distance", "unit": given.unit("char")}
+    return _same("copy", fixed, lowercase=("lowercase", False), max=("threshold", 0.9))(given)
 
 
-_READERS: Mapping[str, Callable[[_Given], tuple[str, Spec]]] = MappingProxyType(
+_READERS: Mapping[str, _Reader] = MappingProxyType(
     {
         "AlphabetRatioFilter": lambda given: (
             "alphabetic",
             {"spaces": not given.value("exclude_whitespace", default=False), "min": given.value("threshold", 0.75)},
         ),
         "AverageWordLengthFilter": _average_word_length,
-        "CharacterScoreFilter": _script,
-        "HtmlTagFilter": lambda given: ("html", {"tags": "any"}),
+        "CharacterScoreFilter": _same("script", script=("scripts", None), min=("thresholds", 1)),
+        "HtmlTagFilter": _same("html", {"tags": "any"}),
         "LengthFilter": _length,
-        "LengthRatioFilter": lambda given: (
-            "length_ratio",
-            {"unit": given.unit(), "max": given.value("threshold", 3)},
-        ),
-        "LongWordFilter": lambda given: ("longest_word", {"unit": "token", "max": given.value("threshold", 40)}),
-        "LongestCommonSubstringFilter": lambda given: (
-            "copy",
-            {"measure": "substring", "max": given.value("threshold", 0.9)},
-        ),
-        "NonZeroNumeralsFilter": lambda given: ("numerals", {"min": given.value("threshold", 0.5)}),
+        "LengthRatioFilter": lambda given: _same("length_ratio", {"unit": given.unit()}, max=("threshold", 3))(given),
+        "LongWordFilter": _same("longest_word", {"unit": "token"}, max=("threshold", 40)),
+        "LongestCommonSubstringFilter": _same("copy", {"measure": "substring"}, max=("threshold", 0.9)),
+        "NonZeroNumeralsFilter": _same("numerals", min=("threshold", 0.5)),
         "RegExpFilter": _regex,
-        "RepetitionFilter": lambda given: (
-            "repetition",
-            {
-                "times": given.value("threshold", 2),
-                "min": given.value("min_length", 3),
-                "max": given.value("max_length", 100),
-            },
-        ),
+        "RepetitionFilter": _same("repetition", times=("threshold", 2), min=("min_length", 3), max=("max_length", 100)),
         "SimilarityFilter": _similarity,
-        "TerminalPunctuationFilter": lambda given: ("terminal_punctuation", {"min": given.value("threshold", -2)}),
+        "TerminalPunctuationFilter": _same("terminal_punctuation", min=("threshold", -2)),
     }
 )
 """Functions that return, for each filter, the rule and its options."""

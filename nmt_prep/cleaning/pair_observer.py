@@ -60,7 +60,7 @@ _MORE_LANGUAGES = {
 class SideFacts:
     """Counts of the lines of one side."""
 
-    lines: int = 0  # number of lines
+    lines: int = 0
     # upper limit of the occurrences of a line, by its hash; for all frequent lines and perhaps others
     frequent: dict[int, int] = field(default_factory=dict)
     examined: int = 0  # number of lines in the sample
@@ -85,7 +85,7 @@ class SideFacts:
 class PairFacts:
     """Counts of the pairs of a corpus, or of a slice of one. Counts of slices add up in any order."""
 
-    pairs: int = 0  # number of pairs
+    pairs: int = 0
     equal: int = 0  # number of pairs with the same text on both sides
     compared: int = 0  # number of pairs in the sample that are long enough to compare the lengths of their sides
     # number of compared pairs with one side more than three times as long as the other, in characters and relative to
@@ -101,18 +101,13 @@ class PairObserver:
     """Counts the :class:`PairFacts` of batches of pairs."""
 
     def __init__(self, languages: Languages, sides: tuple[Side, ...]) -> None:
-        """Prepares the counters."""
         self._scripts: dict[Side, list[int]] = {side: scripts_in_use(getattr(languages, side)) for side in sides}
         self._factors: dict[Side, float] = {side: expansion(getattr(languages, side), "char") for side in sides}
         self._frequent: dict[Side, FrequentHashes] = {side: FrequentHashes(_COUNTERS) for side in sides}
         self._facts = PairFacts(sides={side: SideFacts() for side in sides})
 
     def add(self, text: Mapping[Side, pa.Array], *, keys: bool = True) -> Hashes | None:
-        """Counts a batch of pairs.
-
-        Args:
-            text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls.
-            keys: True to return the keys of the pairs.
+        """Counts a batch of pairs: Arrow ``string`` or ``large_string`` arrays without nulls.
 
         Returns:
             The keys of the pairs with a side of :data:`LEAST_LENGTH` bytes or more; None without ``keys``, or if only

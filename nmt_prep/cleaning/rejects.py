@@ -41,9 +41,9 @@ class Histogram:
     """A histogram of the values in one column of a rule."""
 
     edges: tuple[float, ...]  # ascending edges of the bins; values outside are counted in the first or last bin
-    kept: Bins  # for each bin, the number of values of kept pairs
-    dropped: Bins  # for each bin, the number of values of pairs that were dropped, for this rule or another
-    failed: int  # number of values that the rule refuses
+    kept: Bins
+    dropped: Bins  # of pairs that were dropped for this rule or another
+    failed: int  # number of values that the rule rejects
 
     def __add__(self, other: Histogram) -> Histogram:
         kept, dropped = _sum(self.kept, other.kept), _sum(self.dropped, other.dropped)
@@ -121,7 +121,6 @@ def counts_of(
 def _histograms(
     rule: Rule[Any], values: Values, failed: npt.NDArray[np.bool_], kept: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[str, Histogram]]:
-    """Yields the histogram of each column of a rule."""
     counts = histogram(values, rule.edges, kept).tolist()
     for name, column, bounds, (dropped, passed) in zip(rule.columns, values, rule.bounds, counts, strict=True):
         refused = int(np.count_nonzero(~judge(column[np.newaxis, failed], [bounds])))
@@ -186,21 +185,11 @@ def reject_schema() -> pa.Schema:
     ``kept_row`` say which pair was kept instead, if the reason is a comparison with other pairs. ``unanswered`` has the
     words of the side ``column`` without counterpart on the other side, if the reason is the rule ``adequacy``.
     """
-    return pa.schema(
-        [
-            pa.field("source", pa.string(), nullable=False),
-            pa.field("target", pa.string(), nullable=False),
-            pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-            pa.field("row", pa.int64(), nullable=False),
-            pa.field("rule", pa.string(), nullable=False),
-            pa.field("column", pa.string()),
-            pa.field("value", pa.float64()),
-            pa.field("threshold", pa.float64()),
-            pa.field("kept_corpus", pa.dictionary(pa.int32(), pa.string())),
-            pa.field("kept_row", pa.int64()),
-            pa.field("unanswered", pa.string()),
-        ]
-    )
+    text, corpus = pa.string(), pa.dictionary(pa.int32(), pa.string())
+    always = {"source": text, "target": text, "corpus": corpus, "row": pa.int64(), "rule": text}
+    others = {"column": text, "value": pa.float64(), "threshold": pa.float64(), "kept_corpus": corpus}
+    others |= {"kept_row": pa.int64(), "unanswered": text}
+    return pa.schema([*(pa.field(*each, nullable=False) for each in always.items()), *others.items()])
 
 
 @dataclass(frozen=True)
@@ -318,11 +307,11 @@ class NearReject:
     """A rejected pair near a threshold."""
 
     row: int  # position of the pair in its corpus, before any pair was dropped
-    source: str  # first characters of the source
-    target: str  # first characters of the target
-    value: float | None  # value that the rule refused; None if the reason is no rule
-    threshold: float | None  # limit that the value violates
-    distance: float | None  # distance of the value from the limit, divided by the limit; None without a value
+    source: str  # its first characters
+    target: str
+    value: float | None  # None if the reason is no rule
+    threshold: float | None
+    distance: float | None  # distance of the value from the threshold, divided by the threshold; None without a value
     characters: int  # number of characters of both sides together
     # the words without counterpart on the other side, as a sentence; empty if the rule does not tell
     unanswered: str = ""
@@ -359,17 +348,17 @@ def notes_of(rejected: pa.RecordBatch, *, text: bool) -> RejectNotes:
 
 
 def _pair(batch: pa.RecordBatch, place: int, distance: float) -> NearReject:
-    source, target = (batch.column(side)[place].as_py() for side in SIDES)
+    (pair,) = batch[place : place + 1].to_pylist()
     return NearReject(
-        row=batch.column("row")[place].as_py(),
-        source=source[:_CHARACTERS],
-        target=target[:_CHARACTERS],
-        value=batch.column("value")[place].as_py(),
-        threshold=batch.column("threshold")[place].as_py(),
-        distance=distance if math.isfinite(distance) else None,
-        characters=len(source) + len(target),
-        column=batch.column("column")[place].as_py(),
-        unanswered=unanswered_text(batch.column("column")[place].as_py(), batch.column("unanswered")[place].as_py()),
+        pair["row"],
+        pair["source"][:_CHARACTERS],
+        pair["target"][:_CHARACTERS],
+        pair["value"],
+        pair["threshold"],
+        distance if math.isfinite(distance) else None,
+        characters=len(pair["source"]) + len(pair["target"]),
+        unanswered=unanswered_text(pair["column"], pair["unanswered"]),
+        column=pair["column"],
     )
 
 
@@ -381,9 +370,6 @@ def unanswered_text(side: str | None, words: str | None) -> str:
     return f"no counterpart on the {other} side for “{words[:_CHARACTERS]}”"
 
 
-def _distance(pair: NearReject) -> float:
-    return math.inf if pair.distance is None else pair.distance
-
-
 def _nearest(pairs: list[NearReject]) -> list[NearReject]:
-    return sorted(pairs, key=lambda pair: (_distance(pair), pair.row))[:NEAREST]
+    far = math.inf  # without a value
+    return sorted(pairs, key=lambda pair: (far if pair.distance is None else pair.distance, pair.row))[:NEAREST]

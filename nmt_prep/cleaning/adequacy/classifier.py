@@ -17,7 +17,7 @@ from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import AlignmentModelError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.adequacy.defects import Integers, MarkedPairs
-from nmt_prep.cleaning.align.model import SCORE_OPTIONS, Model
+from nmt_prep.cleaning.align.model import SCORE_OPTIONS, TREE_DTYPES, Model
 from nmt_prep.cleaning.align.model_files import damaged, shared
 from nmt_prep.cleaning.align.word_vocabulary import words_of
 from nmt_prep.cleaning.dedup.records import keys_of_pairs
@@ -245,8 +245,7 @@ class Classifier:
         return values
 
 
-_ARRAYS = ("features", "bounds", "children", "values", "roots")
-_MOST = 1 << 60  # Greatest sum of a word that a file may have; sums of sums stay below 2^63
+_MOST = 1 << 60  # Maximum sum of a word that a file may have; sums of sums stay below 2^63
 
 
 # Classifiers in files. A classifier is in the file of its model of word alignment, which commands write and read.
@@ -257,7 +256,7 @@ def save(classifier: Classifier, path: Path) -> None:
     reference = classifier.reference
     arrays = {f"{side}.sums": sums.reshape(-1) for side, sums in zip(SIDES, reference.sums, strict=True)}
     for number, forest in enumerate(classifier.forests):
-        arrays |= {f"{number}.{name}": array for name, array in zip(_ARRAYS, forest.arrays, strict=True)}
+        arrays |= {f"{number}.{name}": array for name, array in zip(TREE_DTYPES, forest.arrays, strict=True)}
     facts = {"features": len(FEATURES), "ratios": list(reference.ratios), "lowest": list(classifier.lowest)}
     classifier.model.save(path, (facts, arrays))
 
@@ -297,11 +296,11 @@ def _restored(model: Model, facts: object, arrays: Mapping[str, npt.NDArray[Any]
         _sums(arrays[f"{side}.sums"], len(vocabulary))
         for side, vocabulary in zip(SIDES, model.vocabularies, strict=True)
     )
-    forests = [Forest(tuple(np.ascontiguousarray(arrays[f"{number}.{name}"]) for name in _ARRAYS)) for number in (0, 1)]
-    for forest in forests:
-        _ = forest.trees  # checks the arrays
-    reference = Reference((source, target), (words, characters))
-    return Classifier(model, reference, (forests[0], forests[1]), tuple(lowest))
+    first, second = (
+        Forest(tuple(np.ascontiguousarray(arrays[f"{number}.{name}"]) for name in TREE_DTYPES)) for number in (0, 1)
+    )
+    _ = first.trees, second.trees  # checks the arrays
+    return Classifier(model, Reference((source, target), (words, characters)), (first, second), tuple(lowest))
 
 
 def _sums(flat: npt.NDArray[np.int64], words: int) -> npt.NDArray[np.int64]:

@@ -108,10 +108,11 @@ def learn(
     halves = [_Half.of(corpus, half, rows, known, Draws(3 * seed + 1 + half)) for half in (0, 1)]
     # Cross-fitting: log-odds always come from the other half's trees. Trees score pairs that they learned from too
     # well, which would hide incomplete pairs among the good ones and make the lowest values too high.
-    forests, odds = _cross_fitted(halves, threads)
+    forests = [trained(half.features, half.kinds < 0, threads) for half in halves]
+    odds = _cross_odds(forests, halves, threads)
     doubtful = min(_DOUBTFUL * _incomplete(halves, odds), _MOST_DOUBTFUL)
     certain = [half.without_doubtful(values, doubtful) for half, values in zip(halves, odds, strict=True)]
-    forests, _ = _cross_fitted(certain, threads)
+    forests = [trained(half.features, half.kinds < 0, threads) for half in certain]
     # The final trees score all good pairs, the doubtful ones included: 1 % of good pairs are meant to fall below 0.
     odds = _cross_odds(forests, halves, threads)
     lengths = [length_classes(half.pairs) for half in halves]
@@ -120,16 +121,11 @@ def learn(
     return Classifier(model, corpus.reference, (forests[0], forests[1]), lowest), len(rows)
 
 
-@dataclass(frozen=True)
-class FirstPairs:
-    """The distinct pairs of a text with the smallest random numbers, in the order of these."""
-
-    lines: tuple[TextColumn, TextColumn]  # their source and target lines
-    copies: Integers  # how often each occurs in the text: int64, shape `[pairs]`
+FirstPairs: TypeAlias = tuple[TextColumn, TextColumn, Integers]  # Source and target lines, and how often each occurs
 
 
 def first_pairs(batches: Iterable[pa.RecordBatch], most: int = SAMPLE_PAIRS) -> FirstPairs:
-    """Finds the first pairs of a text."""
+    """Finds the distinct pairs of a text with the smallest random numbers, in the order of these."""
     held, rows, limit = list[pa.RecordBatch](), 0, 1 << 64
     for batch in batches:
         held.append(below(batch, limit))
@@ -142,7 +138,7 @@ def first_pairs(batches: Iterable[pa.RecordBatch], most: int = SAMPLE_PAIRS) -> 
     pairs = first_by(ORDER, held)[:most]
     counted = COPIES in pairs.schema.names
     copies = pairs.column(COPIES).to_numpy(zero_copy_only=False) if counted else np.ones(len(pairs), np.int64)
-    return FirstPairs(lines_of(pairs), np.asarray(copies, np.int64))
+    return *lines_of(pairs), np.asarray(copies, np.int64)
 
 
 def learn_first(
@@ -158,16 +154,11 @@ def learn_first(
             yield batch
 
     first = first_pairs(counted())
-    return learn(model, *first.lines, first.copies, seed, threads, sums)[0], first
-
-
-def _cross_fitted(halves: list[_Half], threads: int) -> tuple[list[Forest], list[Floats]]:
-    """Returns each half's trees, and the log-odds of each half's pairs by the other half's trees."""
-    forests = [trained(half.features, half.kinds < 0, threads) for half in halves]
-    return forests, _cross_odds(forests, halves, threads)
+    return learn(model, *first, seed, threads, sums)[0], first
 
 
 def _cross_odds(forests: list[Forest], halves: list[_Half], threads: int) -> list[Floats]:
+    """Returns the log-odds of each half's pairs by the other half's trees."""
     return [
         forest.trees.predict(half.features, threads) for forest, half in zip(reversed(forests), halves, strict=True)
     ]

@@ -87,7 +87,6 @@ class LexicalCounts:
     """Counts the links between pieces, which are numbered from 1; 0 is ``NULL``."""
 
     def __init__(self, source_pieces: int, target_pieces: int) -> None:
-        """Takes the sizes of the two vocabularies."""
         self._sources, self._targets = source_pieces + 1, target_pieces + 1
         self._keys = self._counts = np.zeros(0, np.int64)
         self._pending: list[Numbers] = []
@@ -148,12 +147,7 @@ def write_shortlist(
     backward: bool = False,
     best: int | None = None,
 ) -> int:
-    """Writes ``lex.s2t``, or with ``backward`` ``lex.t2s``; returns the number of lines.
-
-    Args:
-        backward: true if the target piece is given.
-        best: maximum number of other pieces for a given piece; None for all.
-    """
+    """Writes ``lex.s2t``, or with ``backward`` ``lex.t2s``, see :meth:`LexicalCounts.rows`; returns the line count."""
     given, other = ((NULL, *texts) for texts in (reversed(pieces) if backward else pieces))
     rows = counts.rows(backward=backward, best=best)
     with atomic_write(path) as beside, writing(path), beside.open("w", encoding="utf-8", newline="\n") as file:

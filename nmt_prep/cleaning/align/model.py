@@ -55,21 +55,12 @@ _DTYPES = {
 }
 """Types of the arrays of a model."""
 
-CLASSIFIER = "adequacy"  # Name of a classifier's facts in the file of a model, and prefix of the names of its arrays
+CLASSIFIER = "adequacy"  # Name of a classifier's metadata in a model file, and prefix of the names of its arrays
 
+TREE_DTYPES = {"features": "<i4", "bounds": "<f8", "children": "<i4", "values": "<f8", "roots": "<i4"}
 _CLASSIFIER_DTYPES = {
     **{f"{CLASSIFIER}.{side}.sums": "<i8" for side in SIDES},
-    **{
-        f"{CLASSIFIER}.{forest}.{name}": dtype
-        for forest in (0, 1)
-        for name, dtype in {
-            "features": "<i4",
-            "bounds": "<f8",
-            "children": "<i4",
-            "values": "<f8",
-            "roots": "<i4",
-        }.items()
-    },
+    **{f"{CLASSIFIER}.{forest}.{name}": dtype for forest in (0, 1) for name, dtype in TREE_DTYPES.items()},
 }
 """Types of the arrays of a classifier; see :mod:`nmt_prep.cleaning.adequacy.classifier`."""
 

@@ -1,7 +1,7 @@
 """Rules that need all pairs of a corpus.
 
-The stage clean applies them in rounds of their own (`cleaned_corpora`). A module of this package
-has the options of a rule; the module of the same name in :mod:`nmt_prep.cleaning.rules` applies the rule to a stream.
+The `clean` stage applies them in rounds of their own. A module of this package defines the options of a rule; the
+module of the same name in :mod:`nmt_prep.cleaning.rules` applies the rule to a stream.
 """
 
 from __future__ import annotations
@@ -28,15 +28,13 @@ class CorpusRule:
 
 CORPUS_RULES: Mapping[str, CorpusRule] = MappingProxyType(
     {
-        TRANSLATION: CorpusRule(
-            compares=True,
-            computes_score=True,
-            in_stream="it learns from all pairs; in a stream it needs a model, and a number for min",
-        ),
-        ADEQUACY: CorpusRule(
-            compares=True,
-            computes_score=True,
-            in_stream="it learns from all pairs; in a stream it needs a model, and a number for min",
+        **dict.fromkeys(
+            (TRANSLATION, ADEQUACY),
+            CorpusRule(
+                compares=True,
+                computes_score=True,
+                in_stream="it learns from all pairs; in a stream it needs a model, and a number for min",
+            ),
         ),
         TOP: CorpusRule(keeps_share=True),
     }

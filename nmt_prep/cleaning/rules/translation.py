@@ -1,7 +1,7 @@
 """Rule ``translation``: whether the sides of a pair translate each other, by a model of word alignment.
 
-Value: the score of the pair, see `score`. A pair passes if ``value >= min``. A pair
-that has no words on a side is not judged and passes.
+Value: the pair's score, see :meth:`~nmt_prep.cleaning.align.model.Model.score`. A pair passes if ``value >= min``. A
+pair that has no words on a side is not judged and passes.
 
 In a run, the model is learned from the corpora themselves, and each pair is judged without its own counts and those of
 pairs with the same normalized text. This needs the whole text, so the rule is applied in separate rounds, after

@@ -55,7 +55,6 @@ class WordListRule(PairRule[WordListOptions]):
 
 
 def _word_pattern(path: Path) -> regex.Pattern[str]:
-    """Returns a pattern that finds the words of a file."""
     if path.exists() and not path.is_file():
         raise ValueError(f"the word list {path} is no regular file; a run reads it more than once")
     try:

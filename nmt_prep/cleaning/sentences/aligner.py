@@ -83,7 +83,6 @@ class Level:
 
     @classmethod
     def sum(cls, levels: Iterable[Level]) -> Level:
-        """Returns the sum of several levels."""
         every = list(levels)
         return cls(
             math.fsum(level.score for level in every),
@@ -112,12 +111,9 @@ class Level:
 def align_documents(
     documents: Sequence[Texts], prior: Model | None = None, threads: int = 1
 ) -> tuple[list[Beads], Level]:
-    """Aligns documents together; returns the beads of each document, and the level of all.
-
-    Args:
-        prior: a finished model of word alignment of other text; None to learn from the documents alone.
-        threads: number of threads; it does not change the result.
-    """
+    """Aligns documents together, with the help of a finished prior; returns each document's beads, and the level."""
+    # Each pass learns anew, from the beads of the previous pass: a model that kept what it learned from a wrong bead
+    # would confirm that bead. For the same reason a bead's own counts do not count for its sentences.
     aligner = Aligner(documents, Lexicon.begun(documents, prior, threads), threads)
     paths = before = aligner.first_paths()
     begun = aligner
@@ -181,9 +177,9 @@ class Lexicon:
 class Aligner:
     """Aligns documents with a lexicon."""
 
-    texts: Sequence[Texts]  # the documents
-    lexicon: Lexicon  # the known words
-    threads: int = 1  # number of threads; it does not change the result
+    texts: Sequence[Texts]
+    lexicon: Lexicon
+    threads: int = 1
 
     @cached_property
     def documents(self) -> list[tuple[Sentences, Sentences]]:
@@ -212,11 +208,7 @@ class Aligner:
         return self.paths(before, learned=False)
 
     def paths(self, before: Sequence[Beads], priors: Priors = USUAL, *, learned: bool = True) -> list[Beads]:
-        """Returns the path of each document near its previous path.
-
-        Args:
-            learned: True if the model of the lexicon learned from these paths.
-        """
+        """Returns the path of each document near its previous path, which the model has learned from or not."""
         counts = self._bead_counts(before) if learned else [_nothing()] * len(before)
         width = WIDTH if self.lexicon.model.finished else FIRST_WORD_WIDTH
         documents, links = self.documents, self.lexicon.links
@@ -235,8 +227,7 @@ class Aligner:
         """Returns the score of each bead of all documents; see :meth:`nmt_prep.cleaning.align.model.Model.score`.
 
         Args:
-            before: the paths that the model learned from, whose beads do not count for themselves; None for other
-                paths.
+            before: the paths that the model learned from, if it did; their beads do not count for themselves.
         """
         copies: Integers | int = 0
         if before is not None:
@@ -315,12 +306,10 @@ def _blank(lines: int) -> pa.Array:
 
 
 def _entries(offsets: Integers, targets: npt.NDArray[np.int32], counts: Integers) -> _Cells:
-    """Returns source words, target words and counts of cells."""
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), targets.astype(np.int64), counts
 
 
 def _links(cells: _Cells, shares: Sequence[npt.NDArray[np.float32]], side: int) -> WordLinks:
-    """Returns the rows of the words of a side."""
     words, others, counts = cells[side], cells[1 - side], cells[2]
     order = np.argsort(words, kind="stable")
     first = np.searchsorted(words[order], np.arange(len(shares[side]) + 1))

@@ -48,11 +48,7 @@ def joint_of(language: str) -> str:
 
 
 def read_documents(name: str, files: Files, options: Documents, policies: Mapping[str, TextPolicy]) -> Iterator[Raw]:
-    """Yields the documents of some files.
-
-    Args:
-        policies: how the bytes of each file become lines.
-    """
+    """Yields the documents of some files; ``policies`` say how the bytes of each become lines."""
     if not options.has_rows and options.divider is None:
         source, target = (read_document(files[side], options.format, policies[side]) for side in SIDES)
         yield name, source, target
@@ -113,7 +109,6 @@ def _lines(path: Path, policy: TextPolicy) -> Iterator[str]:
 
 
 def _rows(path: Path, kind: str, places: Iterable[int | str | None], policy: TextPolicy) -> Iterator[list[str]]:
-    """Yields the values of some columns of each row of a table."""
     wanted = [place for place in places if place is not None]
     if kind == "parquet":
         try:

@@ -163,7 +163,6 @@ def align_files(
         split: how the text is divided into sentences; None if each line is one, also an empty one.
         model: a model of word alignment of other text; None to learn from the documents alone.
         gold: gold beads of the first document; None if there is none.
-        threads: number of threads; it does not change the result.
     """
     pairs = _files(source, target) if source.is_dir() else [(source, target)]
     documents = [_document(*pair, languages, form, encodings, split) for pair in pairs]

@@ -322,15 +322,11 @@ def load_cleaning(
 def _like_opusfilter(config: FilterConfig, path: Path, remarks: Iterable[str]) -> StreamCleaning:
     data, _ = read_file(path)
     try:
-        filters = opusfilter_rules(data)
+        rules, left_out = opusfilter_rules(data)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
-    if problems := [*rule_problems(filters.rules)]:
+    if problems := [*rule_problems(rules)]:
         raise refusal(str(path), problems)
-    cleaning = Cleaning(config.clean.fix or (), filters.rules, keys=dict.fromkeys(filters.rules, f"{path}: "))
-    return StreamCleaning(
-        config.languages,
-        cleaning,
-        config.clean.decontaminate,
-        (*remarks, *(f"{path}: not taken over: {name}" for name in filters.left_out)),
-    )
+    cleaning = Cleaning(config.clean.fix or (), rules, keys=dict.fromkeys(rules, f"{path}: "))
+    remarks = (*remarks, *(f"{path}: not taken over: {name}" for name in left_out))
+    return StreamCleaning(config.languages, cleaning, config.clean.decontaminate, remarks)

@@ -59,8 +59,8 @@ def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
     batches = sample.batches([*SIDES, ORDER])
     if not task.learns:
         assert task.given is not None
-        classifier, first = files.shared_classifier(task.given), first_pairs(batches)
-        values = defective_values(classifier, *first.lines, first.copies * 0, task.seed, threads)
+        classifier, (source, target, copies) = files.shared_classifier(task.given), first_pairs(batches)
+        values = defective_values(classifier, source, target, copies * 0, task.seed, threads)
         return LearnedText(0, (BadScores(tuple(map(bins_of, values))),))
     if few := too_few(sample):
         return few
@@ -73,7 +73,7 @@ def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
         return LearnedText(0, left_out=left_out)
     files.save(classifier, task.output)
     save_array(task.keys, sample.keys)
-    values = defective_values(classifier, *first.lines, first.copies, task.seed, threads)
+    values = defective_values(classifier, *first, task.seed, threads)
     return LearnedText(len(sample.keys), (BadScores(tuple(map(bins_of, values))),))
 
 

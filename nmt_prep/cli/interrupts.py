@@ -52,10 +52,11 @@ def interruptible(remark: str = "interrupted; run the same command again to resu
 def _watched(remark: str) -> Iterator[None]:
     """Ends the process at SIGTERM, and some time after Ctrl-C if the work inside does not end. Prints the remark then.
 
-    There is no wait for work that cannot be asked to stop. A thread ends the process, because the main thread handles
-    signals only between two steps of Python. What a run has made is kept in the same way as after a crash. Programs
-    that were started for cleaning also end.
+    What a run has made is kept in the same way as after a crash. Programs that were started for cleaning also end.
     """
+    # Python runs handlers of signals on the main thread, between two steps of Python: never during a long call of C. So
+    # a thread ends the process. Python's part in C writes the number of each signal into the pipe at once, which wakes
+    # the thread. It writes only for signals with a handler in Python, so SIGTERM gets one that does nothing.
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -95,6 +96,8 @@ def _watch(signals: int, remark: str) -> None:
                 deadline = time.monotonic() + _PATIENCE
         if deadline is not None:
             end_children()
+            # Work that cannot be asked to stop is not waited for, once the main thread had 0.1 seconds to end by
+            # itself.
             if time.monotonic() > deadline or (not ready and is_unstoppable()):
                 show_cursor()
                 print_remark(remark)

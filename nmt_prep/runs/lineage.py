@@ -45,11 +45,11 @@ class Traced:
     """A pair, from its files to its record."""
 
     split: str
-    record: int  # number of the pair in the shuffled split, from 0, through all shards
+    record: int  # index of the pair in the shuffled split, through all shards
     shard: str  # file name of its shard
-    position: int  # number of the pair in the shard, from 0. In layout `packed`, before pairs are packed into rows.
-    corpus: str  # name of the corpus
-    row: int  # number of the pair in the corpus, from 0, before any pair was dropped
+    position: int  # index of the pair in the shard. In layout `packed`, before pairs are packed into rows.
+    corpus: str
+    row: int  # index of the pair in the corpus, before any pair was dropped
     files: tuple[FilePlace, ...]  # where the row is in the files of the corpus
     source: str  # text of the source, as it was encoded
     target: str  # text of the target, as it was encoded
@@ -79,7 +79,6 @@ class Lineage:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """The number of pairs up to the end of each part."""
         return list(accumulate(part.pairs for part in self._parts))
 
     def record(self, where: str) -> int:
@@ -106,6 +105,8 @@ class Lineage:
 
     def trace(self, record: int) -> Traced:
         """Returns a record with its origin."""
+        # Records are the pairs of all parts, in the order of the parts, after a keyed permutation. It can be inverted
+        # for one record alone, so a trace reads one row group and no shard.
         self._checked(record, self.pairs, f"records of {self._split}")
         shard = next(number for number in range(len(self._shards)) if record in self._plan.shard_range(number))
         pair = int(self._plan.shuffle.rows_at([record])[0])
@@ -204,6 +205,8 @@ class CorpusRows:
 
     def number_of(self, row: int) -> int:
         """Returns the number of a row among the compiled pairs of the corpus, counted from 0."""
+        # Batches have ascending rows, with those that compile drops. So a row below the end of a batch that is not
+        # among its kept rows was dropped, and a row above all ends does not exist.
         before = end = 0
         for batch in self._batches():
             assert batch.rows is not None
@@ -218,17 +221,13 @@ class CorpusRows:
         raise ArgumentError(f"there is no row {row} in {self._corpus.name}; its rows are 0 to {end - 1}")
 
     def find(self, parts: list[PairFile], row: int) -> tuple[int, int]:
-        """Returns the position of a row: the number of its part, and its number in the part.
-
-        Args:
-            row: number of the row, from 0.
-        """
+        """Returns the part index of a row, and its index in the part."""
         own = [number for number, part in enumerate(parts) if part.corpus == self._name]
         for number in own:
             before = 0
             for batch in iter_pairs(parts[number].path):
                 if "row" not in batch.schema.names:
-                    return self._counted(parts, own, self.number_of(row))
+                    return self._counted(parts, own, self.number_of(row))  # parts without rows: nothing cleaned them
                 places = np.flatnonzero(batch.column("row").to_numpy() == row)
                 if len(places):
                     return number, before + int(places[0])
@@ -243,7 +242,7 @@ class CorpusRows:
         reader = reader_of(format_of(self._corpus))
         unit: Literal["line", "pair"] = "line" if reader.lines_apart and not reader.quote else "pair"
         for files in self._source.files:
-            if len(self._source.files) > 1:
+            if len(self._source.files) > 1:  # rows are counted through all files
                 rows = open_corpus(self._corpus, [files], self._outputs.config.languages).row_count()
                 if row >= rows:
                     row -= rows

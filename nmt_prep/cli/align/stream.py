@@ -35,7 +35,6 @@ from nmt_prep.text.blocks import Block
 with delayed_imports():  # only for --adequacy
     from nmt_prep.cleaning import pair_sample
     from nmt_prep.cleaning.adequacy import classifier
-    from nmt_prep.cleaning.adequacy import classifier as adequacy_files
     from nmt_prep.cleaning.adequacy import classifier_training as learning
 
 _FEW_KNOWN = 0.75
@@ -52,10 +51,10 @@ class StreamOptions:
 
     model: Path | None  # the model to use; None to learn one from the input
     prior: Path | None  # a model to start from when learning; None to start from nothing
-    save: Path | None  # file for the model that is learned, or None
-    scores: Path | None  # file for the scores, or None
-    adequacy: Path | None  # file for the values of a classifier of incomplete translations, or None
-    symmetrize: Symmetrization  # how the links of both directions are joined
+    save: Path | None  # file for the learned model
+    scores: Path | None  # file for the scores
+    adequacy: Path | None  # file for the values of a classifier of incomplete translations
+    symmetrize: Symmetrization
     settings: Settings  # settings of a model to learn; they also say whether only ASCII white space separates words
     threads: int | None  # number of threads; None for one per core
 
@@ -73,7 +72,7 @@ def align_stream(options: StreamOptions, console: SafeConsole, progress: Progres
         writer = _Writer(options.symmetrize, threads, *files)
         if options.model is not None:
             if options.adequacy is not None:
-                writer.classifier = adequacy_files.load(options.model)
+                writer.classifier = classifier.load(options.model)
             _use(_loaded(options.model, options), writer, console, progress)
         else:
             _learn(options, threads, writer, progress)
@@ -93,6 +92,9 @@ def _use(model: Model, writer: _Writer, console: SafeConsole, progress: Progress
 
 def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Progress) -> None:
     """Learns a model from the input, then aligns it."""
+    # Standard input can be read only once, but each round of learning reads all pairs. So the text goes to disk, and,
+    # when the vocabulary is known after the last line, the word IDs. The text is needed again only for a classifier.
+    # `copies` tells how often each pair taught the model, so that a pair's score can exclude its own counts.
     model = Model.start(options.settings, None if options.prior is None else _loaded(options.prior, options))
     with tempfile.TemporaryDirectory(prefix="nmt-prep-align-") as name:
         directory = Path(name)
@@ -126,7 +128,7 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
             assert copies is not None
             writer.classifier = _learned_classifier(model, text, copies, threads, progress)
         if options.save is not None:
-            adequacy_files.save(writer.classifier, options.save) if writer.classifier else model.save(options.save)
+            classifier.save(writer.classifier, options.save) if writer.classifier else model.save(options.save)
         with progress.meter("aligning", pairs.rows, "pairs") as meter:
             first = 0
             texts = map(text_columns, text.batches()) if judged else repeat(None)
@@ -139,7 +141,6 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
 
 
 def _check_enough(pairs: int) -> None:
-    """Checks the number of pairs of the input."""
     if pairs < learning.LEAST_PAIRS:
         given = f"{pairs:,} pair{'' if pairs == 1 else 's'}"
         raise AlignmentModelError(
@@ -176,8 +177,8 @@ class _Writer:
     def __init__(
         self, symmetrize: Symmetrization, threads: int, scores: BinaryIO | None, adequacy: BinaryIO | None
     ) -> None:
-        self.threads = threads  # number of threads
-        self.classifier: classifier.Classifier | None = None  # the classifier; None if there is no file for its values
+        self.threads = threads
+        self.classifier: classifier.Classifier | None = None  # set if there is a file for its values
         self._symmetrize, self._scores, self._adequacy = symmetrize, scores, adequacy
         self._pairs = self._links = self._empty = self._too_long = 0
 

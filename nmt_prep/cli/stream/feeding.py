@@ -43,11 +43,11 @@ _PATIENCE = 10.0  # Seconds that a trainer has to end after Ctrl-C or SIGTERM
 class Reader:
     """One reader of a stream, and its share of the pairs."""
 
-    opened: Opened  # the stream
+    opened: Opened
     columns: tuple[str, ...]  # columns of a line
-    part: int  # number of the reader
+    part: int  # index of the reader
     parts: int  # number of readers
-    epochs: int | None  # number of epochs of all pairs; None for no end by epochs
+    epochs: int | None  # number of epochs; None for no end by epochs
 
     def __post_init__(self) -> None:
         known = (*SIDES, *self.opened.stream.pairs.columns, "row")
@@ -111,12 +111,7 @@ def _without_tabs(lines: pa.Array) -> pa.Array:
 
 
 class State:
-    """The file with the row to continue from.
-
-    Args:
-        path: the file; None to record nothing.
-        reader: the reader.
-    """
+    """The file with the row to continue from; records nothing without a path."""
 
     def __init__(self, path: Path | None, reader: Reader) -> None:
         self._path, self._noted = path, 0.0
@@ -156,12 +151,7 @@ class State:
 
 
 def feed(reader: Reader, command: Sequence[str], start: int, path: Path | None) -> int:
-    """Writes the lines of a stream, and returns the exit status.
-
-    Args:
-        command: a trainer to start; empty for standard output.
-        path: file of the state; None for no state.
-    """
+    """Writes the lines of a stream to a trainer, or without a command to standard output; returns the exit status."""
     state = State(path, reader)
     row = state.row() if path is not None else start
     with _Stop() as stop:
@@ -170,6 +160,8 @@ def feed(reader: Reader, command: Sequence[str], start: int, path: Path | None) 
 
 
 def _feed_output(writer: _Writer, stop: _Stop) -> int:
+    # Standard output stays blocking, because other processes may share it. A pipe that select calls writable takes
+    # PIPE_BUF bytes without blocking, so that a slow reader never hides a signal.
     try:
         ended = writer.write(1, select.PIPE_BUF)
     except KeyboardInterrupt:
@@ -206,7 +198,7 @@ def _feed_trainer(writer: _Writer, command: Sequence[str]) -> int:
 
 def _ended(trainer: subprocess.Popen[bytes], patience: float | None) -> int:
     """Waits for a trainer, ends it after some time or at Ctrl-C, and returns its status."""
-    for end in (trainer.terminate, trainer.kill):
+    for end in (trainer.terminate, trainer.kill):  # a trainer at a terminal gets Ctrl-C itself, and may save first
         try:
             return trainer.wait(patience)
         except (KeyboardInterrupt, subprocess.TimeoutExpired):
@@ -219,8 +211,8 @@ class _Stop:
     """The handler of Ctrl-C and SIGTERM: raises ``KeyboardInterrupt``, but not while lines are written and counted."""
 
     def __init__(self) -> None:
-        self.number: int | None = None  # the number of the signal that came
-        self.again = False  # true if another one came
+        self.number: int | None = None  # the signal that came
+        self.again = False  # true if a second signal came
         self._held = False
 
     def __enter__(self) -> Self:
@@ -271,6 +263,8 @@ class _Writer:
             if now - told > _SECONDS_BETWEEN_RATES:
                 told = now
                 self.report("")
+            # A signal between the first byte and the recorded row would lose the count of lines that the reader has.
+            # Only whole lines count: a reader that ends within a line gets that line again.
             with self._stop.held():
                 written, gone = self._taken(output, lines, rows, piece)
                 whole = int(np.searchsorted(lines.offsets, written, "right")) - 1
@@ -289,6 +283,9 @@ class _Writer:
         """
         written, end, deadline = 0, int(lines.offsets[-1]), None
         text = lines.data.data
+        # The state holds a row, and a row can have several lines. To continue without a repeated or a missing line, the
+        # output must end with the last line of a row: a signal moves `end` there and does not leave the loop. Each look
+        # is short, because a signal may come while no byte can be written.
         try:
             while written < end:
                 if select.select([], [output], [], _SECONDS_BETWEEN_LOOKS)[1]:

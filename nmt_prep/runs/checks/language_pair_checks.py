@@ -32,6 +32,9 @@ def by_pair(config: Config) -> tuple[Config, list[Problem]]:
     asked = asked or tuple(
         dict.fromkeys(way for corpus in train for pair in _pairs_of(corpus) for way in _directions(corpus, pair))
     )
+    # A pivot corpus is joined from two corpora after these are divided, so it comes after them. Of equal pairs,
+    # cleaning keeps the first, so corpora for both directions come before those for one: the kept pair then trains
+    # both.
     splits: dict[str, tuple[Corpus, ...]] = {}
     for split in sorted(config.splits, key=lambda split: split != "train"):
         made: list[Corpus] = []
@@ -41,7 +44,7 @@ def by_pair(config: Config) -> tuple[Config, list[Problem]]:
                 whole, wrong = _joining(single, made) if joins else completed(single, _languages_in_files(single, pair))
                 problems += [(("splits", split, number, *path), problem) for path, problem in wrong]
                 made.append(_used(whole, pair, config, both=both))
-        splits[split] = tuple(sorted(made, key=lambda one: one.reverse is None))  # the first of equal pairs stays
+        splits[split] = tuple(sorted(made, key=lambda one: one.reverse is None))
         used = [used for one in made for used in (one.pair, one.pair and one.pair.reverse if one.reverse else None)]
         if not problems:
             problems += _lacking(split, asked, [*filter(None, used)])

@@ -26,14 +26,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 def apply_changes(config: Path, changes: Path, *, allow_code: bool = False) -> list[str]:
-    """Changes the rules of a config, in its file.
-
-    Args:
-        allow_code: true to accept new rules that run a program or a Python function.
-
-    Returns:
-        The keys that were changed.
-    """
+    """Changes the rules of a config, in its file, and returns the changed keys."""
     text, wanted = text_of(config), text_of(changes)
     before, after = parse_yaml(text, str(config))[0], parse_yaml(wanted, str(changes))[0]
     if not isinstance(before, dict) or not isinstance(after, dict) or set(after) != {"clean"}:
@@ -52,6 +45,7 @@ def apply_changes(config: Path, changes: Path, *, allow_code: bool = False) -> l
             f"{config}: the section clean cannot be changed here without changing other text, such as that of an "
             f"anchor; copy the changes from {changes} by hand"
         )
+    # An edit that YAML reads differently was refused above, so the file will say what is checked here.
     checked = check_config(expected, f"{config} with the changes of {changes}").within(config.parent)
     if checked.clean is not None:
         Clean().check(checked)
@@ -114,7 +108,7 @@ def _merged(before: Any, changes: Any, path: Keys = ()) -> Any:
 
 
 class _Composer(yaml.SafeLoader):
-    """Composes nodes with the places of aliases, which are otherwise those of their anchors."""
+    """Composes aliases as nodes with their own positions; PyYAML gives them the positions of their anchors."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         alias = self.peek_event() if self.check_event(yaml.AliasEvent) else None  # type: ignore[no-untyped-call]
@@ -124,6 +118,8 @@ class _Composer(yaml.SafeLoader):
 
 def _with(text: str, path: Keys, value: Any) -> str:
     """Returns the text of a config with another value of a key."""
+    # Loading and dumping would lose comments and layout, so the text is changed at the positions of the nodes. This may
+    # go wrong where nodes share text, such as at anchors; `_changed_text` then notices, because it parses the result.
     node, name = yaml.compose(text, _Composer), None
     for key in path:
         if not isinstance(node, yaml.MappingNode):
@@ -182,7 +178,8 @@ def _inserted(text: str, node: yaml.MappingNode, key: str, value: Any) -> str:
 
 
 def _end(node: yaml.Node) -> int:
-    """Returns the position after the last character of a node; a block mapping ends with its last value."""
+    """Returns the position after the last character of a node."""
+    # PyYAML ends a block collection at the next token, after the comments that follow it; its last value ends in time.
     if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
         return _end(node.value[-1][1])
     if isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value:

@@ -47,9 +47,9 @@ from nmt_prep.text.fixes import Fixer
 
 Json: TypeAlias = "dict[str, Any]"
 
-_LEAST_FOR_LINKS = 50
-_MOST_WORDS = 200
-_FIRST_CHARACTER, _LARGEST = 40, 50_000
+_LEAST_FOR_LINKS = 50  # Minimum number of pairs to learn a model from
+_MOST_WORDS = 200  # Words of a line that the page can link; more would make the page large
+_FIRST_CHARACTER, _LARGEST = 40, 50_000  # All between are characters: surrogates begin at 55,296
 
 
 def trial_data(config: Config, number: int, asked: Mapping[str, Collection[int]] | None = None) -> Json:
@@ -79,6 +79,7 @@ class _Trial:
 
     def _learn(self, good: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray[np.int64], Translations]]:
         """Yields a model per language pair, learned from its ``good`` pairs, with the indexes of all its pairs."""
+        # As in a run: pairs that other rules drop teach nothing, but have scores, so that the page can let them pass.
         numbers = self._numbers()
         spoken = [str(part.context.languages) for part in self._parts]
         for languages in dict.fromkeys(spoken):
@@ -92,7 +93,7 @@ class _Trial:
                 yield places, learn(*lines, corpora, options.pairs, self._config.seed)
 
     def _numbers(self) -> npt.NDArray[np.int64]:
-        """Returns the number of the corpus of each pair."""
+        """Returns the corpus index of each pair."""
         return np.repeat(np.arange(len(self._drawn)), [len(corpus.rows) for corpus in self._drawn])
 
     def _fixed(self, corpus: Drawn, first: int) -> tuple[dict[Side, pa.Array], Part, npt.NDArray[np.bool_]]:
@@ -110,7 +111,6 @@ class _Trial:
         return {**raw, **fixed}, Part(pairs, first + np.flatnonzero(filled), context), good
 
     def data(self) -> Json:
-        """Returns the data of the page."""
         base = self._layer(self._clean.rules, range(len(self._drawn)))
         presets = {name: self._layer(rules, range(len(self._drawn)), preset=name) for name, rules in PRESETS.items()}
         overrides = {
@@ -193,7 +193,9 @@ class _Trial:
     def _layer(
         self, rules: Mapping[str, Any], corpora: Sequence[int], preset: str | None = None
     ) -> list[tuple[str, int | None]]:
-        """Returns the rules of a layer of the config with the numbers of their controls; None if a rule is off."""
+        """Returns the rules of a layer of the config with the indexes of their controls; None if a rule is off."""
+        # The config, its presets and its overrides share most rules. Equal rules for the same corpora are one control,
+        # so that their values are computed and written once.
         layer: list[tuple[str, int | None]] = []
         for key, spec in rules.items():
             if is_off(spec):
@@ -239,6 +241,8 @@ class _Trial:
         if options.get("action") == "report":
             control.note = f"{note}; with action: report it drops nothing"
             return control
+        # With `min: auto`, each corpus has a threshold of its own: from the run if it applied the same option, else
+        # from the model of the sample.
         low = options.get("min", "auto")
         control.limits = (Limit(("min",), low, False, ((0, "low"),)),)
         if low != "auto":

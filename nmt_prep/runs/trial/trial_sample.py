@@ -51,7 +51,7 @@ Rows: TypeAlias = "npt.NDArray[np.int64]"
 class Drawn:
     """The pairs drawn from a corpus."""
 
-    of: CleanedCorpus  # the corpus
+    of: CleanedCorpus
     source: pa.Array  # Arrow `large_string` array of the source lines, before the fixes
     target: pa.Array  # the same for the target
     rows: Rows  # their rows: int64, ascending, shape `[pairs]`
@@ -70,8 +70,8 @@ class Drawn:
 class Run:
     """An earlier run of the config."""
 
-    outputs: Outputs  # the outputs of its stages
-    compiled: bool  # true if its compiled pairs are those that the config asks for, and have rows
+    outputs: Outputs
+    compiled: bool  # true if the compiled pairs are up to date, and have rows
     cleaned: bool  # true if the compiled pairs were cleaned
     current: bool  # true if they were cleaned as the config asks now
 
@@ -121,7 +121,11 @@ def draw(config: Config, run: Run, number: int, asked: Mapping[str, Collection[i
 
 @dataclass
 class _Pool:
-    """The added pairs with the smallest keys, and the pairs that were asked for."""
+    """The added pairs with the smallest keys, and the requested pairs."""
+
+    # A bottom-k sample: the key of a row depends on the seed, the corpus and the row alone, so the sample does not
+    # depend on how a corpus is divided into batches. The limit only falls, so no pair of the sample is lost. Held
+    # batches are filtered again only when they have four times the share, so that the limit is rarely searched for.
 
     share: int
     seed: int
@@ -147,6 +151,8 @@ class _Pool:
         """Returns the pairs of a corpus that a run would compile, in the order of their rows."""
         if not self.held:
             raise CorpusError(f"{of.name}: no pair could be read; check its format and options in the config")
+        # The sample is drawn from all rows, with those that compile drops. So the share of kept rows among the sampled
+        # rows estimates the share in the corpus.
         rows = np.concatenate([_rows(batch) for batch in self.held])
         keys = self._keys(rows)
         limit = np.sort(keys)[min(self.share, len(keys)) - 1]
@@ -168,7 +174,7 @@ class _Pool:
         return sample_keys(rows, self.seed, self.corpus)
 
     def _chosen(self, rows: Rows, limit: np.uint64) -> npt.NDArray[np.bool_]:
-        """Returns true for rows with small keys, and for rows that were asked for."""
+        """Returns true for rows with small keys, and for requested rows."""
         return np.asarray((self._keys(rows) <= limit) | np.isin(rows, self.asked))
 
 
@@ -204,9 +210,9 @@ def _from_files(of: CleanedCorpus, pool: _Pool, config: Config, looker: Looker, 
 class _Files:
     """The files of a corpus."""
 
-    of: CleanedCorpus  # the corpus
+    of: CleanedCorpus
     config: Config
-    looker: Looker  # inspects files, remote ones included
+    looker: Looker
     directory: Path  # a directory for extracted files, which does not exist
     shown: dict[str, str] = field(default_factory=dict)  # names of the files by part, for messages
     cut: str = ""  # why only the beginnings of files are read; empty if files are read as a whole
@@ -238,7 +244,7 @@ class _Files:
                 f"{where}: {looked.address} cannot be sampled before it is fetched: the format {kind} cannot be read "
                 "from its beginning alone; run nmt-prep download first"
             )
-        path = paths[0]
+        path = paths[0]  # without its last line, which may be cut
         data = path.read_bytes()
         path.write_bytes(data[: data.rfind(b"\n") + 1])
         self.cut = (

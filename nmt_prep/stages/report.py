@@ -90,6 +90,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
     profile, downloads = as_json(job.observed(Encode)), job.read(Download).files
     text = _in_order(config, profile["corpora"])
     digests = {key: file.sha256 for key, file in downloads.items()}
+    documents = Sentences().applies(config)
     return {
         "schema": SCHEMA,
         "name": info.name,
@@ -99,7 +100,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         "corpora": _corpora(job, info),
         "flow": _flow(job, text),
         **_pairs(job, info, profile),
-        **_documents(job),
+        **({"documents": _in_order(config, as_json(job.observed(Sentences))["corpora"])} if documents else {}),
         **_cleaning(job),
         "sample": {} if asked is None else dict(job.manifest(Sample).counts.other),
         "vocab": {side: as_json(facts) for side, facts in job.read(Vocabulary).sides().items()},
@@ -206,12 +207,6 @@ def _text_bytes(parts: Mapping[str, Sequence[PairFile]]) -> Counter[tuple[str, s
         for part in listed:
             sizes[split, part.corpus] += part.text_bytes
     return sizes
-
-
-def _documents(job: Job) -> Json:
-    if not Sentences().applies(job.config):
-        return {}
-    return {"documents": _in_order(job.config, as_json(job.observed(Sentences))["corpora"])}
 
 
 def _cleaning(job: Job) -> Json:

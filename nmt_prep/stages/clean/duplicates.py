@@ -148,23 +148,22 @@ class Step:
     decide: Round[DecideTask, Decided]
     mark: Round[MarkTask, int]
 
-    @classmethod
-    def of(cls, name: str, reason: str, words: str) -> Step:
-        """Returns a step: the name of its rounds, the reason for dropping pairs, and the texts that it compares."""
-        made = Round(name, decide, Decided, words=f"comparing {words}")
-        return cls(reason, made, _mark_round(name, words))
-
 
 def _mark_round(name: str, words: str) -> Round[MarkTask, int]:
-    return Round(f"{name}-dropped", mark_part, int, unit="parts", words=f"marking equal {words}")
+    return Round(f"{name}-dropped", mark_part, int, unit="parts", words=f"marking {words}")
+
+
+def _step(name: str, reason: str, words: str) -> Step:
+    made = Round(name, decide, Decided, words=f"comparing {words}")
+    return Step(reason, made, _mark_round(name, f"equal {words}"))
 
 
 STEPS: Mapping[Compared, Step] = {
-    "pair": Step.of("clean-pairs", "duplicate_pair", "pairs"),
-    "source": Step.of("clean-sources", "too_many_targets", "sources"),
-    "target": Step.of("clean-targets", "too_many_sources", "targets"),
+    "pair": _step("clean-pairs", "duplicate_pair", "pairs"),
+    "source": _step("clean-sources", "too_many_targets", "sources"),
+    "target": _step("clean-targets", "too_many_sources", "targets"),
 }
-NEAR_MARK = replace(_mark_round("clean-near", "pairs"), words="marking similar pairs")
+NEAR_MARK = _mark_round("clean-near", "similar pairs")
 DROP: Mapping[DedupPass, Round[DropTask, PartResult]] = {
     "dedup": part_round("clean-dedup", drop_pairs, "dropping duplicates"),
     "limits": part_round("clean-limits", drop_pairs, "dropping duplicates"),

@@ -257,7 +257,17 @@ def find_near(
     splits: Sequence[ComparedSplit], settings: DedupSettings, plans: Mapping[str, Ranges]
 ) -> Rounds[dict[str, NearFound]]:
     """Yields the rounds that find near duplicates; returns the near duplicates of each split."""
-    common = {split.name: _near_split(split, settings, plans[split.name]) for split in splits}
+    common = {
+        split.name: NearSplit(
+            split.directory,
+            plans[split.name],
+            Signatures.of(settings),
+            settings.near.similarity,
+            split.numbers,
+            tuple(part.number for part in split.parts),
+        )
+        for split in splits
+    }
     pairs = sum(split.pairs for split in splits)
     written = yield from BANDS.run_groups(_part_tasks(BANDS.name, splits, common), pairs)
     records = sum(map(sum, written.values()))
@@ -283,12 +293,6 @@ def find_near(
         drops = tuple(common[split.name].file("drops", part.number) for part in split.parts)
         near[split.name] = NearFound(drops, merged_clusters(counted[split.name]), numbers)
     return near
-
-
-def _near_split(split: ComparedSplit, settings: DedupSettings, plan: Ranges) -> NearSplit:
-    parts = tuple(part.number for part in split.parts)
-    signatures, similarity = Signatures.of(settings), settings.near.similarity
-    return NearSplit(split.directory, plan, signatures, similarity, split.numbers, parts)
 
 
 def _part_tasks(

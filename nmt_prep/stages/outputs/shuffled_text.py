@@ -6,10 +6,10 @@ piece links, which are computed from word links and the segmentation of the line
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ class TextTask:
 def spill_text(task: TextTask, tick: Tick) -> int:
     """Writes the stripped text of a part to a spill file; returns how many pairs lack the links of long words."""
     row, cut = task.first_row, 0
-    links = iter(()) if task.linking is None else task.linking.batches()
+    links = iter(()) if task.linking is None else task.linking.links.linked()
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
         for batch in task.part.batches(columns=SIDES):
             text: dict[Side, pa.Array] = {side: strip_lines(batch.column(side)) for side in SIDES}
@@ -102,7 +102,7 @@ def shuffled_text(
 ) -> Rounds[dict[Wanted, list[TextPairs]]]:
     """Yields the rounds that shuffle lines; returns the pairs of each shard."""
     plans = {want: _plan(job.config, want, parts[want.split], job.directory_of(Encode)) for want in sorted(set(wanted))}
-    linkings = {form: None if form == "text" else Linkings(job, form) for form in {want.form for want in plans}}
+    linkings = {form: _linkings(job, form) for form in {want.form for want in plans}}
     spills = [
         task
         for want, plan in plans.items()
@@ -133,7 +133,11 @@ def _plan(config: Config, want: Wanted, parts: Sequence[PairFile], records: Path
 
 
 def _spill_tasks(
-    job: Job, want: Wanted, plan: ShardPlan, parts: Sequence[PairFile], linkings: Linkings | None
+    job: Job,
+    want: Wanted,
+    plan: ShardPlan,
+    parts: Sequence[PairFile],
+    linking: Callable[[str, int, str], Linking] | None,
 ) -> Iterator[TextTask]:
     row = 0
     tags = {corpus.name: corpus.tags for corpus in job.config.directed(want.split)}
@@ -147,7 +151,7 @@ def _spill_tasks(
             plan=plan,
             spill=job.scratch / spill_name(want.name, plan, number),
             tags=tags[part.corpus] if want.tagged else {},
-            linking=None if linkings is None else linkings.of_part(want.split, number, part.corpus),
+            linking=None if linking is None else linking(want.split, number, part.corpus),
             memory=job.task_memory,
         )
         row += part.pairs
@@ -165,10 +169,6 @@ class Linking:
     vocabularies: Mapping[Side, BuiltVocabulary]
     frames: Mapping[Side, Frame]  # for each side, the special pieces around the ids of each row
     words: bool = False  # True for word links after lines without tags, which are joined later
-
-    def batches(self) -> Iterator[Links]:
-        """Yields the links of words of the batches of the part."""
-        return self.links.linked()
 
     def linked(
         self, links: Links, text: Mapping[Side, pa.Array], tags: Mapping[Side, str]
@@ -217,25 +217,18 @@ def places_of_lines(
     return lines, Words(words.begins + moves, words.ends + moves, words.offsets), places
 
 
-class Linkings:
-    """The linkings of the parts of a run."""
+def _linkings(job: Job, form: Form) -> Callable[[str, int, str], Linking] | None:
+    """Returns a function from the split, the number and the corpus of a part to its linking; None without links."""
+    if form in ("ids", "text"):
+        return None
+    aligned, directory, vocabularies = job.read(Align).parts, job.directory_of(Align), built_vocabularies(job)
+    framed = corpus_frames(job) if form == "linked_pieces" else {}
 
-    def __init__(self, job: Job, form: Form) -> None:
-        """Takes a job of a stage after align and vocab, and the form of the lines."""
-        assert form != "ids"
-        assert form != "text"
-        self._form = form
-        self._directory = job.directory_of(Align)
-        self._aligned = job.read(Align).parts
-        self._vocabularies = built_vocabularies(job)
-        self._frames = corpus_frames(job) if form == "linked_pieces" else {}
-        self._words = job.config.documents is not None
+    def of_part(split: str, number: int, corpus: str) -> Linking:
+        links, frames = aligned[split][number].below(directory), framed[split][corpus] if framed else {}
+        return Linking(cast("LinkedForm", form), links, vocabularies, frames, job.config.documents is not None)
 
-    def of_part(self, split: str, number: int, corpus: str) -> Linking:
-        """Returns the linking of a part, given its number and its corpus."""
-        frames = self._frames[split][corpus] if self._frames else {}
-        links = self._aligned[split][number].below(self._directory)
-        return Linking(self._form, links, self._vocabularies, frames, self._words)
+    return of_part
 
 
 def tagged(lines: pa.Array, tag: str | None) -> pa.Array:

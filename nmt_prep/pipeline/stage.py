@@ -59,17 +59,11 @@ B = TypeVar("B")
 
 @dataclass(frozen=True)
 class Outputs:
-    """A run's config, and the outputs of some of its stages.
-
-    Attributes:
-        config: the checked config.
-        root: directory of the run.
-        manifests: manifests of the stages whose output may be read, by name.
-    """
+    """A run's config, and the outputs of some of its stages."""
 
     config: Config
-    root: Path
-    manifests: Mapping[str, Manifest]
+    root: Path  # directory of the run
+    manifests: Mapping[str, Manifest]  # manifests of the stages whose output may be read, by name
 
     @cached_property
     def _read(self) -> dict[str, Any]:
@@ -117,22 +111,12 @@ def outputs_in(root: Path, stages: Iterable[type[AnyStage] | AnyStage], config: 
 
 @dataclass(frozen=True)
 class Job(Outputs):
-    """The inputs and tools of a running stage: outputs of earlier stages, directories to write to, and the engine.
+    """The inputs and tools of a running stage: outputs of earlier stages, directories to write to, and the engine."""
 
-    Attributes:
-        fingerprint: fingerprint of the stage, as in its manifest.
-        directory: directory for the stage's output; installed as ``root / Stage.directory`` at the end of the stage.
-            :meth:`beside` returns the other directories of the stage.
-        scratch: directory for files that only later tasks read; deleted at the end of the stage.
-        engine: runs the tasks; limits the memory of a task.
-        digests: caches SHA-256 digests of files.
-        progress: receives events.
-        lock: the lock file of downloads.
-    """
-
-    fingerprint: str
+    fingerprint: str  # fingerprint of the stage, as in its manifest
+    # directory for the stage's output, installed as `root / Stage.directory` at the end; `beside` returns the others
     directory: Path
-    scratch: Path
+    scratch: Path  # directory for files that only later tasks read; deleted at the end of the stage
     engine: Engine
     digests: DigestCache
     progress: Progress
@@ -150,22 +134,15 @@ class Job(Outputs):
 
 @dataclass
 class Result(Generic[O]):
-    """The result of a stage.
+    """The result of a stage."""
 
-    Attributes:
-        output: data for later stages, stored in the manifest.
-        counts: numbers for the table of stages and for the report.
-        files: names of the files written, relative to the stage's directory (``../<name>/…`` for those in a directory
-            of ``Stage.beside``); None for all files in its directories.
-        digests: SHA-256 of files, if already known; other files are read to compute it.
-        observed: observations about the data, for the report; not part of the output.
-    """
-
-    output: O
-    counts: Counts = field(default_factory=Counts)
+    output: O  # data for later stages, stored in the manifest
+    counts: Counts = field(default_factory=Counts)  # numbers for the table of stages and for the report
+    # names of the files written, relative to the stage's directory (`../<name>/…` for those in a directory of
+    # `Stage.beside`); None for all files in its directories
     files: list[str] | None = None
-    digests: dict[str, str] = field(default_factory=dict)
-    observed: object = None
+    digests: dict[str, str] = field(default_factory=dict)  # SHA-256 of files, if already known; others are read for it
+    observed: object = None  # observations about the data, for the report; not part of the output
 
 
 @dataclass(frozen=True)

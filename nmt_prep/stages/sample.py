@@ -37,8 +37,9 @@ from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.stages.clean import Clean, sides_of
+from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_settings
+from nmt_prep.stages.compile.compile_health import observed_sides
 from nmt_prep.stages.compile.compile_tasks import FAULTS
 from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
 from nmt_prep.stages.sentences import documents_stages
@@ -282,7 +283,9 @@ def _raw_lines(job: Job, index: int, side: Side) -> RawLines:
 
 def _cleaned_lines(job: Job, index: int, side: Side) -> CleanedLines:
     corpus, directory = job.config.splits["train"][index], job.directory_of(Clean)
-    parts = [part for part in job.read(Clean).parts["train"] if part.corpus == corpus.name and side in sides_of(corpus)]
+    parts = [
+        part for part in job.read(Clean).parts["train"] if part.corpus == corpus.name and side in observed_sides(corpus)
+    ]
     size = sum((part.source_bytes if side == "source" else part.target_bytes) or 0 for part in parts)
     return CleanedLines(tuple(directory / part.file for part in parts), side, size)
 

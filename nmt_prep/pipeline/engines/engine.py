@@ -37,21 +37,13 @@ Work: TypeAlias = "Callable[[T, Tick], R]"
 
 @dataclass(frozen=True)
 class Done(Generic[T, R]):
-    """A finished task.
-
-    Attributes:
-        task: the task.
-        result: the result of the task.
-        worker: the worker that ran the task.
-        seconds: duration of the task in seconds.
-        elsewhere: seconds of processor time that the task took in another process; 0 if it ran in this process.
-    """
+    """A finished task, and the worker that ran it."""
 
     task: T
     result: R
     worker: str
     seconds: float
-    elsewhere: float = 0.0
+    elsewhere: float = 0.0  # seconds of processor time in another process; 0 if it ran in this process
 
 
 class Engine(Protocol):
@@ -83,13 +75,9 @@ class LocalEngine:
     """
 
     def __init__(self, workers: int | None = None, stopping: Event | None = None) -> None:
-        """Starts no thread yet.
-
-        Args:
-            workers: number of threads; None is one per core.
-            stopping: set when a task fails or the caller stops, so that running tasks can end early.
-        """
+        """Starts no thread yet; ``workers`` is one per core by default."""
         self.workers = workers or available_cores()
+        # set when a task fails or the caller stops, so that running tasks can end early
         self._stopping = stopping or Event()
 
     @property

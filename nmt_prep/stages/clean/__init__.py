@@ -1,11 +1,10 @@
 """The stage clean.
 
-``stage.py`` declares it, ``passes.py`` has the passes over the parts of a corpus, ``parts.py`` their files,
-``corpora.py`` the corpora and their results. Each other module is a feature, with its tasks and its rounds.
+``clean_stage.py`` declares it, ``passes.py`` has the passes over the parts of a corpus, ``parts.py`` their files,
+``cleaned_corpora.py`` the corpora and their results. Each other module is a feature, with its tasks and its rounds.
 """
 
 from nmt_prep.stages.clean.clean_stage import Clean, CleanOutput
-from nmt_prep.stages.clean.cleaned_corpora import sides_of
 from nmt_prep.stages.clean.parts import REJECTED
 
-__all__ = ["REJECTED", "Clean", "CleanOutput", "sides_of"]
+__all__ = ["REJECTED", "Clean", "CleanOutput"]

@@ -27,6 +27,7 @@ from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartResult, PartTask
+from nmt_prep.stages.compile.compile_health import observed_sides
 
 FIRST_PAIRS = 1_000_000  # Number of pairs after which it is an error if all pairs of the corpus were dropped
 
@@ -36,11 +37,6 @@ def section_of(config: Config) -> CleanSettings:
     if config.clean is None:
         raise OutputError("the config has no section clean")
     return config.clean
-
-
-def sides_of(corpus: Corpus) -> tuple[Side, ...]:
-    """Returns the sides to clean: only the existing side of a ``vocab`` or ``monolingual`` corpus of one side."""
-    return corpus.sides if corpus.role != "parallel" and len(corpus.sides) == 1 else SIDES
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class CleanedCorpus:
     @property
     def sides(self) -> tuple[Side, ...]:
         """The sides to clean."""
-        return sides_of(self.corpus)
+        return observed_sides(self.corpus)
 
     def context(self, config: Config) -> Context:
         """Returns the context that rules are built for."""

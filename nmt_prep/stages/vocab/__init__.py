@@ -1,4 +1,4 @@
-"""The stage vocab: ``stage.py`` declares it, ``training.py`` trains vocabularies, ``existing.py`` checks given ones."""
+"""The stage vocab: ``vocab_stage.py`` declares it and checks given vocabularies, ``vocab_training.py`` trains them."""
 
 from nmt_prep.stages.vocab.vocab_stage import VocabOutput, Vocabulary, built_vocabularies, corpus_frames, tag_settings
 from nmt_prep.subwords.facts import BuiltVocabulary

@@ -4,7 +4,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,13 @@ def fill(draft: Draft) -> None:
         (draft.notes / f"task-{number}.json").write_text("{}")
 
 
+def filled(private: Path, directory: str, fingerprint: str = FIRST, beside: Iterable[str] = ()) -> Draft:
+    draft = Draft(private, directory, fingerprint, beside)
+    draft.open()
+    fill(draft)
+    return draft
+
+
 def assert_no_note_without_its_file(draft: Draft) -> None:
     draft.discard_others()
     draft.open()
@@ -97,21 +104,16 @@ def test_a_draft_is_resumed_only_with_the_same_fingerprint(tmp_path: Path) -> No
 
 
 def test_drafts_for_other_fingerprints_are_deleted(tmp_path: Path) -> None:
-    draft, other = Draft(tmp_path, "records", FIRST), Draft(tmp_path, "records", SECOND)
-    for each in (draft, other):
-        each.open()
-        fill(each)
+    draft, other = filled(tmp_path, "records"), filled(tmp_path, "records", SECOND)
     draft.discard_others()
     assert not other.output.exists()
     assert len(list(draft.output.iterdir())) == 3
 
 
 def test_publishing_renames_the_output_and_leaves_no_draft(tmp_path: Path) -> None:
-    draft = Draft(tmp_path / "private", "records", FIRST)
-    draft.open()
-    fill(draft)
+    draft = filled(tmp_path / "private", "records")
     draft.install(tmp_path / "records", FILES)
-    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == FILES["records"]
     assert not drafts_of(tmp_path / "private", "records").exists()
     empty_trash_behind(tmp_path / "private")
     assert list((tmp_path / "private" / "trash").iterdir()) == []
@@ -122,9 +124,7 @@ def test_publishing_renames_the_output_and_leaves_no_draft(tmp_path: Path) -> No
 def test_files_of_a_repeated_task_do_not_stay_in_the_published_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draft = Draft(tmp_path / "private", "records", FIRST)
-    draft.open()
-    fill(draft)
+    draft = filled(tmp_path / "private", "records")
     begun = draft.output / ".file-0.0123456789abcdef.partial"
     begun.touch()
     flushed: list[str] = []
@@ -136,34 +136,30 @@ def test_files_of_a_repeated_task_do_not_stay_in_the_published_output(
         patch.setattr(artefacts, "flush", flushing)
         draft.install(tmp_path / "records", FILES)
     assert begun.name not in flushed
-    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == FILES["records"]
 
 
 def test_publishing_replaces_all_files_even_if_the_old_output_cannot_be_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "records" / "old").mkdir(parents=True)
-    draft = Draft(tmp_path / "private", "records", FIRST)
-    draft.open()
-    fill(draft)
+    draft = filled(tmp_path / "private", "records")
     with monkeypatch.context() as patch:
         patch.setattr(os, "rmdir", failing)
         draft.install(tmp_path / "records", FILES)
-    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == FILES["records"]
     empty_trash(tmp_path / "private")
     assert [path.name for path in tmp_path.iterdir() if path.name != "records"] == ["private"]
     assert sorted(path.name for path in (tmp_path / "private").iterdir()) == ["drafts", "made"]
 
 
 def test_directories_beside_the_output_are_installed_with_it(tmp_path: Path) -> None:
-    draft = Draft(tmp_path / "private", "records", FIRST, ["rejected"])
-    draft.open()
-    fill(draft)
+    draft = filled(tmp_path / "private", "records", beside=["rejected"])
     (draft.beside["rejected"] / "new").touch()
     (tmp_path / "rejected").mkdir()
     (tmp_path / "rejected" / "old").touch()
     draft.install(tmp_path / "records", {**FILES, "rejected": ["new"]})
-    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == FILES["records"]
     assert [path.name for path in (tmp_path / "rejected").iterdir()] == ["new"]
     notes = tmp_path / "private" / "made"
     assert json.loads((notes / "rejected.json").read_text()) == {"files": ["new"]}
@@ -381,9 +377,7 @@ def test_after_a_kill_our_directory_is_recognised_and_the_users_is_not(
     place.mkdir()
     (place / "old").touch()
     note_made(workspace.private, "report", ["old"])
-    draft = Draft(workspace.private, "report", SECOND if number % 2 else FIRST)
-    draft.open()
-    fill(draft)
+    draft = filled(workspace.private, "report", SECOND if number % 2 else FIRST)
     with killed_at(number, monkeypatch, backwards=False), suppress(Killed):
         draft.install(place, {"report": FILES["records"]})
     assert not refused(workspace)

@@ -38,6 +38,13 @@ def run(
     return _pipeline(config, progress).run(LocalEngine(workers), until=until, force=force)
 
 
+def run_of(directory: Path, *train: dict[str, Any], until: str = "sample", **more: Any) -> Config:
+    """Runs the stages on corpora; returns the config."""
+    config = config_of(directory, *train, **more)
+    run(config, until=until)
+    return config
+
+
 def steps(config: Config) -> list[Step]:
     """Returns the plan for :func:`run`."""
     return _pipeline(config).plan()

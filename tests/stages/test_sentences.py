@@ -62,6 +62,12 @@ def run(made: Config, workers: int = 2, until: str = "compile") -> None:
     Pipeline(stages, made, Progress()).run(LocalEngine(workers), until=until)
 
 
+def aligned(tmp_path: Path, documents: dict[str, Any] | None = None) -> Config:
+    made = config(tmp_path, documents=documents)
+    run(made, until="sentences")
+    return made
+
+
 def rows(made: Config) -> list[tuple[str, str, str]]:
     files = sorted((made.run_dir / "sentences" / "train").iterdir())
     return [
@@ -99,16 +105,14 @@ def test_sentences_with_too_many_words_are_counted(tmp_path: Path, books: list[t
     for side in ("en", "de"):
         path = tmp_path / side / "0.txt"
         path.write_text(f"{path.read_text(encoding='utf-8')}{'word ' * 1001}\n", encoding="utf-8")
-    made = config(tmp_path)
-    run(made, until="sentences")
+    made = aligned(tmp_path)
     assert manifest(made, "sentences").counts.other["cut_sentences"] == 2
     (text,) = [warning.text for warning in notes(made).warnings if warning.code == "cut_sentences"]
     assert text == "2 sentences have more than 1,000 words, of which only the first are compared"
 
 
 def test_all_forms_give_the_same_pairs(tmp_path: Path, books: list[tuple[str, str]]) -> None:
-    made = config(tmp_path)
-    run(made, until="sentences")
+    made = aligned(tmp_path)
     expected = [pair[:2] for pair in rows(made)]
     with tarfile.open(tmp_path / "books.tar", "w") as archive:
         for side in ("en", "de"):
@@ -173,8 +177,7 @@ def test_long_documents_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for side, lines in (("en", source), ("de", target)):
         (tmp_path / side).mkdir()
         (tmp_path / side / "long").write_text(text_of(lines), encoding="utf-8")
-    made = config(tmp_path)
-    run(made, until="sentences")
+    made = aligned(tmp_path)
     assert len(manifest(made, "sentences").files) == 5
     expected = {(" ".join(source[a:b]), " ".join(target[c:d]), "long") for a, b, c, d in beads}
     assert len(expected & set(rows(made))) / len(expected) > 0.95
@@ -193,8 +196,7 @@ def test_documents_that_cannot_be_aligned_are_left_out_by_name(tmp_path: Path, b
     for name, texts in additions.items():
         for side, text in zip(("en", "de"), texts, strict=True):
             (tmp_path / side / name).write_text(text, encoding="utf-8")
-    made = config(tmp_path)
-    run(made, until="sentences")
+    made = aligned(tmp_path)
     observed = notes(made)
     assert dict(observed.corpora["train"]["books"].refused) == {
         "empty.txt": "empty",
@@ -231,17 +233,15 @@ def test_sides_in_other_languages_are_named(tmp_path: Path, books: list[tuple[st
 
 
 def test_weak_pairs_are_dropped(tmp_path: Path, books: list[tuple[str, str]]) -> None:
-    made = config(tmp_path)
-    run(made, until="sentences")
+    made = aligned(tmp_path)
     pairs = pq.read_table(made.run_dir / "sentences" / "train").to_pylist()
-    strict = config(tmp_path, documents={"min": 0.5})
-    run(strict, until="sentences")
+    strict = aligned(tmp_path, {"min": 0.5})
     kept = pq.read_table(strict.run_dir / "sentences" / "train").to_pylist()
     assert kept == [pair for pair in pairs if pair["score"] is None or pair["score"] >= 0.5]
     assert 0 < len(kept) < len(pairs)
     assert notes(strict).corpora["train"]["books"].weak == len(pairs) - len(kept)
     with pytest.raises(CorpusError, match=r"all \d+ pairs have a score below documents.min; lower it"):
-        run(config(tmp_path, documents={"min": 1000}), until="sentences")
+        aligned(tmp_path, {"min": 1000})
 
 
 @pytest.mark.parametrize(

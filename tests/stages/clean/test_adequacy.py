@@ -22,7 +22,7 @@ from nmt_prep.stages.clean import learned as learned_rules
 from nmt_prep.text.blocks import Block
 from tests.cleaning.adequacy.corpus import corpus, learned, model
 from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
-from tests.stages.runs import config_of, manifest, run
+from tests.stages.runs import config_of, manifest, run, run_of
 
 RULE: dict[str, Any] = {"preset": "none", "rules": {"adequacy": {}}, "rejects": "all"}
 INCOMPLETE = 40
@@ -42,9 +42,7 @@ def pairs() -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Config:
     directory = tmp_path_factory.mktemp("judged")
-    config = config_of(directory, write(directory, "c", pairs()), clean=RULE)
-    run(config, until="clean")
-    return config
+    return run_of(directory, write(directory, "c", pairs()), clean=RULE, until="clean")
 
 
 def learn_quickly(monkeypatch: pytest.MonkeyPatch) -> None:

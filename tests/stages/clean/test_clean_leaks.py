@@ -19,7 +19,7 @@ from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from tests.server import WebServer, web_server
 from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, write
-from tests.stages.runs import config_of, manifest, run, steps
+from tests.stages.runs import config_of, manifest, run, run_of, steps
 
 NONE = {"preset": "none", "rejects": "all"}
 ENDE = {"languages": {"source": "en", "target": "de"}}
@@ -77,10 +77,9 @@ def test_a_corpus_with_much_of_a_set_is_warned_about(tmp_path: Path) -> None:
     dev = [(f"{source} {'x' * n}", f"{target} {'y' * n}") for n, (source, target) in enumerate(dev)]
     few, many = write(tmp_path, "few", [("a", "b"), dev[0]]), write(tmp_path, "many", [("c", "d"), *dev[:2]])
     splits = {"dev": [write(tmp_path, "held", dev)]}
-    config = config_of(
+    config = run_of(
         tmp_path, few, many, splits=splits, clean={**NONE, "decontaminate": {"against": ["dev"], "coverage": 1}}
     )
-    run(config)
     (warning,) = manifest(config, "clean").observed["warnings"]
     assert (warning["code"], warning["split"], warning["corpus"]) == ("leak", "train", "many")
     assert warning["text"] == (
@@ -93,8 +92,7 @@ def test_a_set_whose_segments_are_in_a_set_before_it_is_not_warned_about_again(t
     other = [(source, f"segment {target}") for source, target in dev]
     splits = {"dev": [write(tmp_path, "first", dev), write(tmp_path, "second", other)]}
     news = write(tmp_path, "news", [("a", "b"), (dev[0][0], "Segment eins")])
-    config = config_of(tmp_path, news, splits=splits, clean={**NONE, "decontaminate": {"against": ["dev"]}})
-    run(config)
+    config = run_of(tmp_path, news, splits=splits, clean={**NONE, "decontaminate": {"against": ["dev"]}})
     observed = manifest(config, "clean").observed
     assert [(leak["set"], leak["pairs"], leak["segments"]) for leak in observed["leaks"]["train"]] == [
         ("dev/first", 1, 1),
@@ -175,8 +173,7 @@ class Heard(Listener):
 def test_presets_compare_with_dev_and_test_where_the_config_has_them(tmp_path: Path) -> None:
     clean = {"preset": "standard", "rules": {"language": "off"}, "rejects": "all"}
     train = write(tmp_path, "news", [*TRAIN, CAPTION])
-    config = config_of(tmp_path, train, splits={"dev": [write(tmp_path, "held", DEV)]}, clean=clean, **ENDE)
-    run(config)
+    config = run_of(tmp_path, train, splits={"dev": [write(tmp_path, "held", DEV)]}, clean=clean, **ENDE)
     assert manifest(config, "clean").counts.dropped["in_test_set:dev"] > 0
     alone = config_of(tmp_path, train, clean=clean, **ENDE)
     heard = Heard()

@@ -16,7 +16,7 @@ from nmt_prep.runs import runner
 from nmt_prep.runs.checks import load_config
 from tests.corpus import corpus_config, lines_of, tree, write_corpus
 from tests.stages.cleaning import COLUMNS, NONE, PAIRS, SHORT, cleaned, numbered, pairs_below, ran, rejected, write
-from tests.stages.runs import config_of, manifest, run, steps
+from tests.stages.runs import config_of, manifest, run, run_of, steps
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(REPOSITORY / "scripts"))
@@ -39,8 +39,7 @@ def test_pairs_are_fixed_dropped_for_a_reason_and_keep_their_row(tmp_path: Path)
 
 def test_the_vocabularies_see_cleaned_lines_or_raw_ones(tmp_path: Path) -> None:
     corpus = write(tmp_path, "c", PAIRS)
-    config = config_of(tmp_path, corpus, clean=SHORT)
-    run(config)
+    run_of(tmp_path, corpus, clean=SHORT)
     sample = tmp_path / "run" / "sample" / "source.txt"
     assert sample.read_text() == "one two\nk\u00a0 l\n\u200bn\x07\n"
     raw = config_of(tmp_path, corpus, clean=SHORT, sample={"from": "raw"})
@@ -54,8 +53,7 @@ def test_the_vocabularies_see_cleaned_lines_or_raw_ones(tmp_path: Path) -> None:
 def test_every_nth_cleaned_line_is_sampled_for_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
     monkeypatch.setattr(parts, "PART_BYTES", 300)
-    config = config_of(tmp_path, write(tmp_path, "c", numbered(200)), clean=SHORT, sample={"bytes_per_corpus": 100})
-    run(config)
+    config = run_of(tmp_path, write(tmp_path, "c", numbered(200)), clean=SHORT, sample={"bytes_per_corpus": 100})
     lines = [source.strip() for source, _ in cleaned(config)]
     size = sum(len(source.encode()) + 1 for source, _ in cleaned(config))
     stride = int(size / 100 / 2) + 1
@@ -71,8 +69,7 @@ def test_every_nth_cleaned_line_is_sampled_for_the_budget(tmp_path: Path, monkey
 
 def test_only_the_splits_that_are_named_are_cleaned(tmp_path: Path) -> None:
     splits = {"dev": [write(tmp_path, "d", PAIRS)]}
-    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), splits=splits, clean=SHORT)
-    run(config)
+    run_of(tmp_path, write(tmp_path, "c", PAIRS), splits=splits, clean=SHORT)
     assert [path.name for path in (tmp_path / "run" / "cleaned").iterdir()] == ["train"]
     both = config_of(tmp_path, write(tmp_path, "c", PAIRS), splits=splits, clean={**SHORT, "splits": ["dev", "train"]})
     assert ran(both) == ["clean", "sample"]
@@ -83,8 +80,7 @@ def test_corpora_of_one_side_get_the_rules_of_one_side(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text("a\nb c d e f\n\ng\n")
     mono = {"name": "m", "url": {"target": "lines"}, "role": "monolingual"}
     vocab = {"name": "v", "url": {"source": "lines"}, "role": "vocab"}
-    config = config_of(tmp_path, write(tmp_path, "c", [("h", "i")]), mono, vocab, clean=SHORT)
-    run(config)
+    config = run_of(tmp_path, write(tmp_path, "c", [("h", "i")]), mono, vocab, clean=SHORT)
     assert cleaned(config) == [("h", "i"), ("<mono>", "a"), ("<mono>", "g"), ("a", "<mono>"), ("g", "<mono>")]
     assert [(row[1], row[2]) for row in rejected(config)] == [("m", 1), ("v", 1)]
     assert (tmp_path / "run" / "sample" / "source.txt").read_text() == "h\na\ng\n"
@@ -134,8 +130,7 @@ def test_overrides_apply_to_their_corpora(tmp_path: Path) -> None:
     long = {"rules": {"length": {"unit": "token", "max": 4}}}
     clean = {**SHORT, "overrides": {"b": long, "en-zh": {"fix": ["whitespace"]}}}
     pairs = [("a b c  d", "x"), ("e  f", "y")]
-    config = config_of(tmp_path, write(tmp_path, "a", pairs), write(tmp_path, "b", pairs), clean=clean)
-    run(config)
+    config = run_of(tmp_path, write(tmp_path, "a", pairs), write(tmp_path, "b", pairs), clean=clean)
     assert cleaned(config) == [("e f", "y"), ("a b c d", "x"), ("e f", "y")]
 
 
@@ -202,8 +197,7 @@ def test_files_of_custom_rules_are_part_of_the_fingerprint(tmp_path: Path) -> No
     program.write_text("import sys\nfor line in sys.stdin:\n    print(len(line.rstrip('\\n').split('\\t')[1]))\n")
     rules = {"python": "own:short", "program": {"command": ["python3", "judge.py"], "max": 2}}
     pairs = [("a", "b"), ("abcde", "b"), ("a", "bcd")]
-    config = config_of(tmp_path, write(tmp_path, "c", pairs), clean={**NONE, "rules": rules, "rejects": "all"})
-    run(config)
+    config = run_of(tmp_path, write(tmp_path, "c", pairs), clean={**NONE, "rules": rules, "rejects": "all"})
     assert cleaned(config) == [("a", "b")]
     assert rejected(config) == [("abcde", "c", 1, "python", 0.0, 1.0), ("a", "c", 2, "program", 3.0, 2.0)]
     program.write_text(program.read_text() + "# changed\n")

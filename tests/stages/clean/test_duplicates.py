@@ -22,7 +22,7 @@ from nmt_prep.stages.clean.parts import PartOutput, PartTask
 from tests.conftest import examples
 from tests.reference.dedup import Row, deduplicated
 from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, write
-from tests.stages.runs import config_of, manifest, run
+from tests.stages.runs import config_of, manifest, run, run_of
 
 NONE = {"preset": "none", "fix": ["whitespace"], "rejects": "all"}
 
@@ -63,8 +63,7 @@ def test_normalized_duplicates_differ_in_case_and_punctuation(tmp_path: Path) ->
 def test_limits_keep_the_best_pairs_of_a_source_and_of_a_target(tmp_path: Path) -> None:
     pairs = [("s", "1"), ("s", "2"), ("s", "2"), ("s", "3"), ("t", "3"), ("u", "3"), ("v", "3")]
     dedup = {"pair": "exact", "max_targets_per_source": 2, "max_sources_per_target": 2}
-    config = config_of(tmp_path, write(tmp_path, "c", pairs), clean={**NONE, "dedup": dedup})
-    run(config)
+    config = run_of(tmp_path, write(tmp_path, "c", pairs), clean={**NONE, "dedup": dedup})
     assert cleaned(config) == [("s", "1"), ("s", "2"), ("t", "3"), ("u", "3")]
     assert rejected(config) == [
         ("c", 2, "duplicate_pair", "c", 1),
@@ -84,10 +83,9 @@ def test_monolingual_lines_are_compared_but_not_limited_and_vocabulary_lines_sta
     mono = {"name": "m", "url": {"target": "lines"}, "role": "monolingual"}
     vocab = {"name": "v", "url": {"target": "lines"}, "role": "vocab"}
     dedup = {"pair": "exact", "max_targets_per_source": 1}
-    config = config_of(
+    config = run_of(
         tmp_path, write(tmp_path, "c", [("h", "i"), ("h", "j")]), mono, vocab, clean={**NONE, "dedup": dedup}
     )
-    run(config)
     assert cleaned(config) == [("h", "i"), *[("<mono>", line) for line in "ababa"]]
     assert [row[:3] for row in rejected(config)] == [("c", 1, "too_many_targets"), ("m", 2, "duplicate_pair")]
 
@@ -102,13 +100,11 @@ def test_the_best_score_stays_before_the_first_corpus(tmp_path: Path) -> None:
     first = scored(tmp_path, "a", [("x", "y", "0.5"), ("u", "v", ""), ("x", "y", "-1")])
     second = scored(tmp_path, "b", [("x", "y", "0.75"), ("u", "v", "-3"), ("x", "y", "0.75")])
     clean = {**NONE, "rules": {"top": {"score": "bicleaner", "keep": 1.0}}}
-    config = config_of(
+    config = run_of(
         tmp_path, first, second, clean={**NONE, "dedup": {"pair": "exact", "keep": ["bicleaner", "corpus"]}}
     )
-    run(config)
     assert pairs_below(config, "cleaned", "train", "corpus", "row") == [("b", 0), ("b", 1)]
-    config = config_of(tmp_path, first, second, clean={**clean, "dedup": {"pair": "exact"}})
-    run(config)
+    config = run_of(tmp_path, first, second, clean={**clean, "dedup": {"pair": "exact"}})
     assert pairs_below(config, "cleaned", "train", "corpus", "row") == [("a", 0), ("b", 1)]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from nmt_prep.base.errors import CleaningError
 from tests.stages.cleaning import SHORT, pairs_below, rejected, write
-from tests.stages.runs import config_of, run
+from tests.stages.runs import config_of, run, run_of
 
 SCORES = ["0.5", "", "0.9", "0.1", "0.7", "0.7", "", "0.3"]
 
@@ -26,8 +26,7 @@ def scored_corpus(directory: Path) -> dict[str, Any]:
 )
 def test_the_best_share_by_a_score_is_kept(tmp_path: Path, keep: object, kept: list[int], threshold: float) -> None:
     rules = {**SHORT["rules"], "top": {"score": "s", "keep": keep}}
-    config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
-    run(config, until="clean")
+    config = run_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules}, until="clean")
     assert pairs_below(config, "cleaned", "train", "row", "score:s") == [(row, float(SCORES[row])) for row in kept]
     assert {rule: limit for _, _, _, rule, _, limit in rejected(config)} == {"length": 3.0, "top": threshold}
     values = {row: value for _, _, row, rule, value, _ in rejected(config) if rule == "top"}
@@ -47,8 +46,7 @@ def test_a_score_that_the_corpus_lacks_is_an_error(tmp_path: Path) -> None:
 
 def test_pairs_outside_the_limits_of_a_score_are_dropped(tmp_path: Path) -> None:
     rules = {"score": {"s": {"min": 0.5}}}
-    config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
-    run(config, until="clean")
+    config = run_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules}, until="clean")
     assert pairs_below(config, "cleaned", "train", "row") == [(0,), (2,), (4,), (5,)]
     assert [(row, rule, value) for _, _, row, rule, value, _ in rejected(config)] == [
         (1, "score", None),

@@ -27,7 +27,7 @@ from nmt_prep.stages.clean import learned as learned_rules
 from nmt_prep.stages.clean import parts as part_tasks
 from tests.corpus import tree
 from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, rejected, write
-from tests.stages.runs import config_of, manifest, run
+from tests.stages.runs import config_of, manifest, run, run_of
 
 RULE: dict[str, Any] = {"preset": "none", "rules": {"translation": {}}, "rejects": "all"}
 
@@ -51,9 +51,7 @@ PAIRS = translated(2100, 80)
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Config:
     directory = tmp_path_factory.mktemp("judged")
-    config = config_of(directory, write(directory, "c", PAIRS), clean=RULE)
-    run(config, until="clean")
-    return config
+    return run_of(directory, write(directory, "c", PAIRS), clean=RULE, until="clean")
 
 
 def facts_of(config: Config, corpus: str = "c") -> dict[str, Any]:
@@ -91,8 +89,7 @@ def test_histograms_and_estimates(judged: Config) -> None:
 def test_repeated_pairs_do_not_vouch_for_themselves(tmp_path: Path) -> None:
     """The same with every pair three times, once in capitals and once with a point."""
     pairs = [*PAIRS, *((source.upper(), target) for source, target in PAIRS), *((s, f"{t}.") for s, t in PAIRS)]
-    config = config_of(tmp_path, write(tmp_path, "c", pairs), clean=RULE)
-    run(config, until="clean")
+    config = run_of(tmp_path, write(tmp_path, "c", pairs), clean=RULE, until="clean")
     assert facts_of(config)["learned_from"] == 2100
     dropped = {row for _, _, row, _, _, _ in rejected(config)}
     assert dropped == {copy * 2100 + row for copy in range(3) for row in range(80)}
@@ -155,8 +152,7 @@ def test_a_given_threshold_and_a_given_model(tmp_path: Path) -> None:
     """A model of other text of the same language; the pairs that were dropped have scores below 0."""
     _learn(tmp_path / "model", translated(1200, 0, seed=2))
     rules = {"translation": {"min": 0, "model": "model"}}
-    config = config_of(tmp_path, write(tmp_path, "c", PAIRS[:300]), clean={**RULE, "rules": rules})
-    run(config, until="clean")
+    config = run_of(tmp_path, write(tmp_path, "c", PAIRS[:300]), clean={**RULE, "rules": rules}, until="clean")
     assert cleaned(config) == PAIRS[80:300]
     facts = facts_of(config)
     assert (facts["learned_from"], facts["threshold"]) == (0, 0)
@@ -177,8 +173,9 @@ def test_the_best_pairs_by_the_score(tmp_path: Path) -> None:
     doubled = [*PAIRS, *((source, PAIRS[n - 1][1]) for n, (source, _) in enumerate(PAIRS[1000:1100], 1000))]
     rules = {"translation": {"min": -9}, "top": {"score": "translation", "keep": "90%"}}
     dedup = {"pair": "exact", "max_targets_per_source": 1, "keep": ["translation", "corpus"]}
-    config = config_of(tmp_path, write(tmp_path, "c", doubled[::-1]), clean={**RULE, "rules": rules, "dedup": dedup})
-    run(config, until="clean")
+    config = run_of(
+        tmp_path, write(tmp_path, "c", doubled[::-1]), clean={**RULE, "rules": rules, "dedup": dedup}, until="clean"
+    )
     dropped = {rule: sum(row[3] == rule for row in rejected(config)) for rule in ("top", "too_many_targets")}
     assert dropped["top"] == 220  # of 2,200 pairs
     assert len(set(PAIRS[1000:1100]) & set(cleaned(config))) > 90
@@ -196,8 +193,7 @@ def test_the_best_pairs_by_the_score(tmp_path: Path) -> None:
 
 def test_top_keeps_a_corpus_that_could_not_be_scored(tmp_path: Path) -> None:
     rules = {"translation": {}, "top": {"score": "translation", "keep": "90%"}}
-    config = config_of(tmp_path, write(tmp_path, "c", PAIRS[:200]), clean={**RULE, "rules": rules})
-    run(config, until="clean")
+    config = run_of(tmp_path, write(tmp_path, "c", PAIRS[:200]), clean={**RULE, "rules": rules}, until="clean")
     assert cleaned(config) == PAIRS[:200]
     assert manifest(config, "clean").observed["rules"]["train"]["c"]["top"]["columns"] == {
         "translation": {"low": None, "high": None, "above": False, "below": False}
@@ -206,8 +202,9 @@ def test_top_keeps_a_corpus_that_could_not_be_scored(tmp_path: Path) -> None:
 
 def test_near_duplicates_are_found_before_there_is_a_score(tmp_path: Path) -> None:
     dedup = {"pair": "near", "max_targets_per_source": 1, "keep": ["translation", "corpus"]}
-    config = config_of(tmp_path, write(tmp_path, "c", [*PAIRS[:50], *PAIRS[:50]]), clean={**RULE, "dedup": dedup})
-    run(config, until="clean")
+    config = run_of(
+        tmp_path, write(tmp_path, "c", [*PAIRS[:50], *PAIRS[:50]]), clean={**RULE, "dedup": dedup}, until="clean"
+    )
     assert cleaned(config) == PAIRS[:50]
     assert {rule for _, _, _, rule, _, _ in rejected(config)} == {"duplicate_pair"}
 

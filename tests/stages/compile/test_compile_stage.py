@@ -10,7 +10,7 @@ from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.stages.compile import DROP_REASONS
-from tests.stages.runs import config_of, manifest, run, steps
+from tests.stages.runs import config_of, manifest, run, run_of, steps
 
 
 def plain(directory: Path, name: str, source: bytes, target: bytes) -> dict[str, Any]:
@@ -177,8 +177,7 @@ def test_real_corpora(shared: Path, tmp_path: Path) -> None:
     dev = entry(
         "dev", "dev.tgz", source="dev/generaltest2022-enzh-src.en.sgm", target="dev/generaltest2022-enzh-ref.zh.sgm"
     )
-    config = config_of(tmp_path, *train, splits={"dev": [dev]})
-    run(config)
+    config = run_of(tmp_path, *train, splits={"dev": [dev]})
     details = manifest(config, "compile").details["corpora"]
     counted = {name: counts["pairs_out"] for split in details.values() for name, counts in split.items()}
     assert counted == {"general": 26_481, "reverse": 22_499, "references": 3_750, "dev": 2_037}

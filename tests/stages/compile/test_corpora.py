@@ -183,26 +183,9 @@ def test_vocab_corpora_are_for_training_only(tmp_path: Path) -> None:
 
 
 PACKAGINGS = {
-    "a tar with a file a side": (
-        26_481,
-        {
-            "url": "wmt22-enzh/training-parallel-general-v22.tgz",
-            "source": "training/general-v22.zh-en.en",
-            "target": "training/general-v22.zh-en.zh",
-        },
-    ),
     "compressed members, by pattern": (
         22_499,
         {"url": "wmt22-enzh/training-parallel-reverse-v22.tgz", "source": "**.en.gz", "target": "**.zh.gz"},
-    ),
-    "a compressed table": (3_750, {"url": "wmt22-enzh/references-v22.en-zh.tsv.gz"}),
-    "a pair of SGML files": (
-        2_037,
-        {
-            "url": "wmt22-enzh/dev.tgz",
-            "source": "dev/generaltest2022-enzh-src.en.sgm",
-            "target": "dev/generaltest2022-enzh-ref.zh.sgm",
-        },
     ),
     "a compressed file a side": (
         1_014,

@@ -17,7 +17,7 @@ from nmt_prep.runs.checks import check_config
 from nmt_prep.runs.runner import run as run_all
 from tests.cli.program import nmt_prep
 from tests.hub import TOKEN, Hub
-from tests.stages.runs import config_of, manifest, run, steps
+from tests.stages.runs import config_of, manifest, run, run_of, steps
 
 
 def parquet(*pairs: tuple[str | None, str | None], **columns: list[Any]) -> bytes:
@@ -81,8 +81,7 @@ def test_flat_columns_and_a_named_split(hub: Hub, tmp_path: Path) -> None:
 def test_a_data_set_beside_a_file_of_evaluation_text(hub: Hub, tmp_path: Path) -> None:
     (tmp_path / "against.txt").write_text("One.\n")
     clean = {"decontaminate": {"against": ["file:against.txt"]}}
-    config = config_of(tmp_path, corpus(), clean=clean)
-    run(config, until="clean")
+    config = run_of(tmp_path, corpus(), clean=clean, until="clean")
     assert manifest(config, "clean").counts.pairs_out == 3  # a single word is no leak
 
 

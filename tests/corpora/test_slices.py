@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from nmt_prep.base import digests
 from nmt_prep.base.errors import CorpusError
-from nmt_prep.corpora import Reader, chunks, open_corpus, reader_of, slices
+from nmt_prep.corpora import Reader, open_corpus, reader_of, slices
 from nmt_prep.corpora.slices import LineIndex, LineStart, count_range, cut, line_slice
+from nmt_prep.text import chunks
 from nmt_prep.text.chunks import one_byte_newlines
 from tests.conftest import examples
 from tests.corpora.formats.builders import LANGUAGES, corpus, write

@@ -16,7 +16,7 @@ from nmt_prep.corpora.registry import column_files
 from nmt_prep.corpora.scores import ColumnLines, column_of, score_of, with_columns
 from nmt_prep.corpora.slices import LineStart
 from tests.corpora.formats.builders import corpus, reader
-from tests.corpora.formats.test_memories_tmx import tmx, unit
+from tests.corpora.formats.test_memories import tmx, unit
 from tests.corpora.formats.test_parquet import parquet
 
 ENDS = {"source": "en", "target": "zh"}

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.corpora.formats.builders import read
-from tests.corpora.formats.test_memories_tmx import tmx, unit
+from tests.corpora.formats.test_memories import tmx, unit
 
 SEPARATORS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
 FIELDS = {"fields": {"source": "s", "target": "t"}}

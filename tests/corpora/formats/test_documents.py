@@ -20,7 +20,7 @@ from nmt_prep.corpora.scores import (
     value_of,
 )
 from tests.corpora.formats.builders import reader
-from tests.corpora.formats.test_memories_tmx import tmx, unit
+from tests.corpora.formats.test_memories import tmx, unit
 from tests.corpora.formats.test_parquet import parquet
 
 FIELDS = {"source": "en", "target": "zh"}

@@ -15,8 +15,8 @@ from tests.corpora.formats.builders import faults_of, reader
 from tests.corpora.formats.fuzzing import mutated, survives
 from tests.corpora.formats.test_alignment import packed
 from tests.corpora.formats.test_gettext import PO
-from tests.corpora.formats.test_memories_xliff import V12, V20
-from tests.corpora.formats.test_wmt_xml import REF_A, REF_B, SRC, wmt
+from tests.corpora.formats.test_memories import V12, V20
+from tests.corpora.formats.test_wmt import REF_A, REF_B, SRC, wmt
 
 PAIRS = [(f"source {number}", f"目标 {number}") for number in range(40)]
 MARKUP = [

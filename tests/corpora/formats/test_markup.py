@@ -10,7 +10,7 @@ from nmt_prep.base.errors import CorpusError
 from nmt_prep.corpora import open_corpus
 from tests.corpora.formats.builders import LANGUAGES, corpus, pairs_of, read
 from tests.corpora.formats.fuzzing import peak_of
-from tests.corpora.formats.test_memories_tmx import tmx, unit
+from tests.corpora.formats.test_memories import tmx, unit
 
 GOOD = tmx(unit(en="a", zh="b"))
 BOMB = b"""<?xml version="1.0"?><!DOCTYPE tmx [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>

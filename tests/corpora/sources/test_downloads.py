@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import threading
 from pathlib import Path
@@ -7,12 +9,14 @@ from typing import Any, cast
 
 import pytest
 
+from nmt_prep.base.digests import DigestCache
 from nmt_prep.base.errors import DownloadError
 from nmt_prep.base.progress import Progress
 from nmt_prep.config import DownloadSettings as Limits
-from nmt_prep.corpora.sources.downloads import Downloads, Needed, Stored, download_all
+from nmt_prep.corpora.sources.downloads import DownloadCache, Downloads, Needed, Store, Stored, download_all
 from nmt_prep.corpora.sources.fetch import Fetcher
 from nmt_prep.corpora.sources.transfers import FetchStoppedError
+from tests.corpora.sources.fetching import sha256
 from tests.corpora.sources.stalling import stalling
 from tests.guard import PATIENCE
 
@@ -94,3 +98,130 @@ def test_a_connection_opened_after_a_stop_is_not_used(tmp_path: Path, monkeypatc
         with pytest.raises(FetchStoppedError):
             fetcher.fetch([f"http://127.0.0.1:{server.port}/a"])
         assert made.is_set()
+
+
+ABC = sha256(b"abc")
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> DownloadCache:
+    return DownloadCache(tmp_path / "cache")
+
+
+@pytest.fixture
+def offered(tmp_path: Path, cache: DownloadCache) -> Path:
+    path = tmp_path / "a.tgz"
+    path.write_bytes(b"abc")
+    cache.offer(path, ABC)
+    return tmp_path / "cache" / ABC[:2] / ABC
+
+
+def test_an_offered_file_can_be_taken(tmp_path: Path, cache: DownloadCache, offered: Path) -> None:
+    assert cache.take(ABC, tmp_path / "run" / "b.tgz")
+    assert (tmp_path / "run" / "b.tgz").read_bytes() == b"abc"
+    assert offered.samefile(tmp_path / "run" / "b.tgz")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["b.tgz"]
+
+
+def test_a_missing_file(tmp_path: Path, cache: DownloadCache) -> None:
+    assert not cache.take(ABC, tmp_path / "b.tgz")
+    assert not (tmp_path / "b.tgz").exists()
+
+
+def test_a_damaged_file_is_not_taken_and_can_be_offered_again(
+    tmp_path: Path, cache: DownloadCache, offered: Path
+) -> None:
+    offered.write_bytes(b"abd")
+    assert not cache.take(ABC, tmp_path / "b.tgz")
+    assert not offered.exists()
+    assert not (tmp_path / "b.tgz").exists()
+    (tmp_path / "c.tgz").write_bytes(b"abc")
+    cache.offer(tmp_path / "c.tgz", ABC)
+    assert cache.take(ABC, tmp_path / "b.tgz")
+
+
+def test_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offered: Path) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert DownloadCache(tmp_path / "cache").take(ABC, tmp_path / "b.tgz")
+    assert not offered.samefile(tmp_path / "b.tgz")
+
+
+def test_unwritable_cache(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    cache = DownloadCache(tmp_path / "file" / "cache")
+    cache.offer(tmp_path / "file", ABC)
+    assert not cache.take(ABC, tmp_path / "b.tgz")
+
+
+def test_concurrent_use(tmp_path: Path, cache: DownloadCache) -> None:
+    contents = [bytes([number]) * 100_000 for number in range(4)]
+    wrong: list[str] = []
+
+    def work(worker: int) -> None:
+        for number, content in enumerate(contents * 3):
+            path = tmp_path / f"{worker}" / f"{number}"
+            if not cache.take(sha256(content), path):
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(content)
+                cache.offer(path, sha256(content))
+            if path.read_bytes() != content:
+                wrong.append(str(path))
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert len([path for path in (tmp_path / "cache").rglob("*") if path.is_file()]) == 4
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    (tmp_path / ABC).mkdir()
+    (tmp_path / ABC / "a.tgz").write_bytes(b"abc")
+    return Store(tmp_path, DigestCache(tmp_path))
+
+
+def test_a_noted_file_is_found(store: Store) -> None:
+    stored = Stored(f"{ABC}/a.tgz", ABC, 3)
+    assert store.find(["url", "x"]) is None
+    assert store.note(["url", "x"], stored) == stored
+    assert store.find(["url", "x"]) == stored
+    assert store.find(["url", "y"]) is None
+
+
+def test_a_changed_file_does_not_count(store: Store) -> None:
+    store.note("x", Stored(f"{ABC}/a.tgz", ABC, 3))
+    path = store.directory / ABC / "a.tgz"
+    path.write_bytes(b"abd")
+    os.utime(path, (0, 0))
+    assert store.find("x") is None
+    assert store.find_digest(ABC, "a.tgz") is None
+    path.unlink()
+    assert store.find("x") is None
+
+
+@pytest.mark.parametrize("text", ['{"file": ', "[" * 200_000, '{"file": 1, "sha256": "", "size": 1}', "[]"])
+def test_a_damaged_note_does_not_count(store: Store, text: str) -> None:
+    store.note("x", Stored(f"{ABC}/a.tgz", ABC, 3))
+    [note] = (store.directory / ".notes").iterdir()
+    note.write_text(text)
+    assert store.find("x") is None
+
+
+@pytest.mark.parametrize("name", ["a.tgz", "other.tgz"])
+def test_a_file_is_found_by_digest_under_any_name(store: Store, name: str) -> None:
+    assert store.find_digest(ABC, name) == Stored(f"{ABC}/a.tgz", ABC, 3)
+    assert store.find_digest("0" * 64, name) is None
+
+
+def test_a_forgotten_file_is_not_found(store: Store) -> None:
+    store.forget()
+    store.note("x", Stored(f"{ABC}/a.tgz", ABC, 3))
+    store.forget()
+    assert store.find("x") is None
+    assert store.find_digest(ABC, "a.tgz") == Stored(f"{ABC}/a.tgz", ABC, 3)

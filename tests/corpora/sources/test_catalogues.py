@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nmt_prep.base.errors import ConfigError, DownloadError
 from nmt_prep.config import Languages
-from nmt_prep.corpora.sources.catalogues import SERVICE_VARIABLE, ordered, parse_id
+from nmt_prep.corpora.sources.catalogues import SERVICE_VARIABLE, MtdataRecipe, mtdata_recipe, ordered, parse_id
 from tests.corpora.sources.fetching import Scene, sha256
 from tests.server import Answer, WebServer
 
@@ -102,3 +103,24 @@ def test_languages_of_an_id(wanted: tuple[str, str]) -> None:
 def test_invalid_ids(address: str) -> None:
     with pytest.raises(ConfigError, match=r"an OPUS id is opus:<corpus>/<version>/<pair>, such as opus:Books/v1"):
         parse_id(address)
+
+
+@pytest.mark.slow
+def test_a_recipe_of_the_installed_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("portalocker", reason="the extra mtdata is not installed")
+    monkeypatch.setenv("MTDATA", str(tmp_path))
+    assert mtdata_recipe("vaswani_etal_2017_ende") == MtdataRecipe(
+        name="vaswani_etal_2017_ende",
+        languages=("eng", "deu"),
+        url="https://arxiv.org/abs/1706.03762",
+        splits={
+            "train": (
+                "Statmt-commoncrawl_wmt13-1-deu-eng",
+                "Statmt-europarl_wmt13-7-deu-eng",
+                "Statmt-news_commentary_wmt18-13-deu-eng",
+            ),
+            "dev": ("Statmt-newstest-2013-eng-deu",),
+            "test": ("Statmt-newstest_deen-2014-deu-eng",),
+        },
+        monolingual=0,
+    )

@@ -13,12 +13,14 @@ from nmt_prep.base.artefacts import (
     atomic_writes,
     output_file,
     parse_json,
+    parse_json_as,
     remove_partial,
     write_json,
     write_json_once,
     writing,
 )
 from nmt_prep.base.errors import OutputError
+from nmt_prep.corpora.sources.downloads import Stored
 
 
 def test_published_appears_complete_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -220,3 +222,11 @@ def test_error_names_a_damaged_decision(tmp_path: Path) -> None:
         OutputError, match=r"plan\.json is damaged \(nested too deeply\); run its stage again with --force"
     ):
         write_json_once(tmp_path / "plan.json", dict)
+
+
+def test_fields_of_a_dataclass_are_checked() -> None:
+    assert parse_json_as(Stored, {"file": "a", "sha256": "b", "size": 1}) == Stored("a", "b", 1)
+    with pytest.raises(ValueError, match=r"^size: Input should be a valid integer, unable to parse string"):
+        parse_json_as(Stored, {"file": "a", "sha256": "b", "size": "x"})
+    with pytest.raises(ValueError, match=r"^sha256: Field required$"):
+        parse_json_as(Stored, {"file": "a", "size": 1})

@@ -46,11 +46,7 @@ class BatchEstimate:
     def of(
         cls, setting: Setting, sampled: int, counts: tuple[int, int, int, int], limit: int | None, split: SplitInfo
     ) -> BatchEstimate:
-        """Returns an estimate.
-
-        Args:
-            limit: the length beyond which pairs are left out; None for no limit.
-        """
+        """Returns an estimate; pairs longer than ``limit`` are left out."""
         left_out = 0 if limit is None else sum(n for length, n in split.max_lengths if length > limit)
         return cls(setting, sampled, *counts, left_out, -(-counts[1] * split.pairs // max(sampled, 1)))
 

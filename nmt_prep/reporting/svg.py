@@ -112,11 +112,7 @@ def _apart(ticks: Sequence[Tick], collide: Callable[[Tick, Tick], bool]) -> list
 # Each place also gets an invisible bar over the full height, which holds the hover text of all series: a bar of height
 # 0 could not be pointed at.
 def bars(series: Sequence[Series], texts: Sequence[str], *, log: bool = False) -> list[Markup]:
-    """Returns bars, later series in front of earlier ones, so a series of sums must come first.
-
-    Args:
-        log: True for heights on a logarithmic scale.
-    """
+    """Returns bars, later series in front of earlier ones, so a series of sums must come first."""
     count = len(texts)
     most = max((value for kind in series for value in kind.values), default=0)
     width = WIDTH / max(count, 1)
@@ -155,12 +151,7 @@ def bar_figure(
     corpus: str | None = None,
     data: Content = None,
 ) -> Markup:
-    """Returns a figure of bars with its legend and the folded table of its numbers.
-
-    Args:
-        log: True for heights on a logarithmic scale.
-        corpus: the corpus of the numbers, for the filter of the script; None for several corpora.
-    """
+    """Returns a figure of bars with its legend and the folded table of its numbers."""
     most = max((value for kind in series for value in kind.values), default=0)
     drawing = plot(bars(series, texts, log=log), title, x=x, y=count_ticks(most, log=log))
     if data is None:

@@ -188,11 +188,7 @@ class Curriculum:
 def plan_stages(
     training: TrainingSettings, sizes: Mapping[str, int], seed: int, base_dir: Path, key: str = "training"
 ) -> Curriculum:
-    """Returns the plan of the stages of a config; without stages, one stage reads all corpora by their sizes.
-
-    Args:
-        base_dir: the directory that paths in options of modifiers are relative to.
-    """
+    """Returns the plan of the stages of a config; without stages, one stage reads all corpora by their sizes."""
     if problem := training.problem(set(sizes)):
         raise ConfigError(f"{key}.{problem}")
     settings = training.stages or (StageSettings(name="all", mix={name: float(size) for name, size in sizes.items()}),)

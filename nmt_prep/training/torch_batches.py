@@ -54,28 +54,16 @@ TensorBatch: TypeAlias = BatchedInput | dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class Converter:
-    """Converts batches of ids to tensors.
+    """Converts batches of ids to tensors."""
 
-    Attributes:
-        features: names and contents of the tensors, see :class:`~nmt_prep.torch.Batches`.
-        nested: True for nested tensors.
-        paddings: ids that pad source and target.
-        sos: id that begins the decoder's input.
-        pin_memory: True for tensors in pinned memory.
-    """
-
-    features: Features
-    nested: bool
-    paddings: tuple[int, int]
-    sos: int
-    pin_memory: bool
+    features: Features  # names and contents of the tensors, see :class:`~nmt_prep.torch.Batches`
+    nested: bool  # True for nested tensors
+    paddings: tuple[int, int]  # ids that pad source and target
+    sos: int  # id that begins the decoder's input
+    pin_memory: bool  # True for tensors in pinned memory
 
     def check(self, packed: bool) -> None:
-        """Checks the features against the rows.
-
-        Raises:
-            ArgumentError: the features do not suit the rows.
-        """
+        """Checks the features against the rows."""
         if packed and self.features == "nmt":
             raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; use "hf" or "t2t"')
         if packed and self.nested:

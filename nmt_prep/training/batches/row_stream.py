@@ -52,14 +52,7 @@ class Pairs(Protocol):
 
 
 class RecordPairs:
-    """The pairs in records of layout ``text``.
-
-    Args:
-        index: the indexes of the split.
-        corpora: names of the split's corpora.
-        seed: decides the order of each epoch.
-        together: treat all corpora as one corpus.
-    """
+    """The pairs in records of layout ``text``; ``together`` treats all corpora as one corpus."""
 
     def __init__(self, index: SplitIndex, corpora: Sequence[str], seed: int, *, together: bool = False) -> None:
         self.units: Units = "words"
@@ -125,11 +118,7 @@ def stream_of_records(
     base_dir: Path,
     key: str = "training",
 ) -> TextStream:
-    """Returns the stream of a split; without stages, each epoch has all pairs once.
-
-    Args:
-        base_dir: the directory that paths in options of modifiers are relative to.
-    """
+    """Returns the stream of a split; without stages, each epoch has all pairs once."""
     sizes = {corpus.name: corpus.pairs for corpus in info.corpora[split]}
     several = [corpus for corpus in info.corpora[split] if corpus.language_pair]
     training = training.by_direction((corpus.name, corpus.language_pair) for corpus in several)
@@ -184,11 +173,7 @@ class TextStream:
                 )
 
     def blocks(self, row: int = 0, part: int = 0, parts: int = 1, threads: int | None = None) -> Iterator[StreamBlock]:
-        """Yields a reader's blocks, from the block with a given row on; the first rows of the first block come first.
-
-        Args:
-            threads: number of threads that make blocks; None is one per available core.
-        """
+        """Yields a reader's blocks from the block of ``row`` on; the first rows of the first block come first."""
         count = threads or available_cores()
         pool = ThreadPoolExecutor(count, "nmt_prep stream")
         waiting: deque[Future[StreamBlock]] = deque()

@@ -52,12 +52,7 @@ def training_of(run_dir: Path, split: str, options: Options) -> tuple[TrainingSe
 
 
 def _settings_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
-    """Returns the settings of training and the directory of their paths.
-
-    Args:
-        given: the argument of a loader: settings, a mapping like the section ``training``, None for neither stages nor
-            modifiers, or ``"config"`` for the section of the run's config.
-    """
+    """Returns the settings of training that a loader's argument ``training`` asks for, and the directory of paths."""
     if isinstance(given, TrainingSettings) or given is None:
         return given or TrainingSettings(), Path.cwd()
     path = run_dir / TRAINING_FILE
@@ -134,10 +129,8 @@ class FilePairs:
     """The pairs of TSV files, held in memory: source, target, and optional links.
 
     Args:
-        files: the files, in the order of the corpora; ``.gz`` is decompressed.
         fields: number of columns of a line: longer lines are cut, shorter ones skipped; None for two columns and an
             optional third. Lines with an empty column are skipped.
-        seed: decides the order of each epoch.
     """
 
     def __init__(self, files: Sequence[Path], fields: int | None, seed: int) -> None:

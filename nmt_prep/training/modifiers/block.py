@@ -143,7 +143,6 @@ def numbers_of(
     A pair gets no links if its text is malformed, or if a link names a word that does not exist.
 
     Args:
-        links: links such as ``0-0 1-2``.
         words: number of words of each source and target: int64, shape ``[pairs]``; None for any number.
     """
     column = TextColumn.from_arrow(links)
@@ -198,33 +197,21 @@ class LineModifier:
 
 
 def check_share(**shares: object) -> None:
-    """Checks that each keyword argument is a number from 0 to 1.
-
-    Raises:
-        ValueError: an argument is not.
-    """
+    """Checks that each keyword argument is a number from 0 to 1."""
     for name, share in shares.items():
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise ValueError(f"{name} is {share!r}; it must be a number from 0 to 1")
 
 
 def check_text(**texts: object) -> None:
-    """Checks that each keyword argument is text without tabs and line ends.
-
-    Raises:
-        ValueError: an argument is not.
-    """
+    """Checks that each keyword argument is text without tabs and line ends."""
     for name, text in texts.items():
         if not isinstance(text, str) or "\t" in text or "\n" in text:
             raise ValueError(f"{name} is {text!r}; it must be text without tabs and line ends")
 
 
 def check_range(**bounds: object) -> None:
-    """Checks that two keyword arguments are whole numbers, the first at least 1 and the second at least the first.
-
-    Raises:
-        ValueError: the arguments are not.
-    """
+    """Checks that two keyword arguments are whole numbers, the first at least 1 and the second at least the first."""
     (low_name, low), (high_name, high) = bounds.items()
     if type(low) is not int or type(high) is not int or not 1 <= low <= high:
         raise ValueError(

@@ -66,11 +66,7 @@ class Modifiers:
 
 
 def read_modifiers(entries: Iterable[Mapping[str, Any]], key: str, base_dir: Path) -> Modifiers:
-    """Makes the modifiers of a list such as ``[{UpperCase: 0.1}, {Typos: 0.05, char_swap: 0.1}]``.
-
-    Args:
-        base_dir: the directory that paths in options are relative to.
-    """
+    """Makes the modifiers of a list such as ``[{UpperCase: 0.1}, {Typos: 0.05, char_swap: 0.1}]``."""
     names, modifiers = list[str](), list[Modifier]()
     for number, entry in enumerate(entries):
         name = next(iter(entry), "")

@@ -47,13 +47,9 @@ class _PlacesOfLines(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A line and its words, labelled with their numbers. Places are begin and end in bytes.
+    """A line and its words, labelled with their numbers. Places are begin and end in bytes."""
 
-    Attributes:
-        text: the line as UTF-8.
-    """
-
-    text: bytes
+    text: bytes  # the line as UTF-8
     _number: int
     _words: _PlacesOfLines
     _tokens: _PlacesOfLines

@@ -147,12 +147,7 @@ class SequenceFile:
         self._start = index.tell()
 
     def add(self, values: npt.NDArray[np.integer[Any]], offsets: npt.NDArray[np.int64]) -> None:
-        """Appends sequences.
-
-        Args:
-            offsets: bounds of the sequences in ``values``, from 0 to the number of ids: int64, shape ``[sequences +
-                1]``.
-        """
+        """Appends sequences, whose bounds in ``values`` are ``offsets``: int64, shape ``[sequences + 1]``."""
         self._data.write(values.astype(self._dtype, copy=False).data.cast("B"))
         self._index.write(np.diff(offsets).astype("<i4").tobytes())
 
@@ -177,13 +172,10 @@ class SequenceFile:
 def sequence_file(
     directory: Path, stem: str, dtype: IdType, sequences: int, *, documents: bool
 ) -> Iterator[tuple[SequenceFile, Callable[[], tuple[OutputFile, OutputFile]]]]:
-    """Opens ``<stem>.bin`` and ``<stem>.idx`` for writing; memory does not depend on the number of sequences.
+    """Opens ``<stem>.bin`` and ``<stem>.idx`` for writing; the function that it yields describes them after the block.
 
     Args:
         documents: True for Megatron's index, in which each sequence is a document, False for fairseq's.
-
-    Yields:
-        The files, and a function that describes them after the block.
     """
     with output_file(directory, f"{stem}.bin") as data, output_file(directory, f"{stem}.idx") as index:
         head = _MAGIC + struct.pack("<QBQ", _VERSION, _CODES[dtype], sequences)

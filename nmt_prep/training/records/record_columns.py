@@ -86,11 +86,7 @@ class ShardIndex:
 
 
 class IndexWriter:
-    """Writes an index while its shard is written.
-
-    Args:
-        file: the output file.
-    """
+    """Writes an index while its shard is written."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = HashedFile(file)  # the output file with its digest
@@ -177,12 +173,7 @@ def rows_by_part(
 
 
 class Column:
-    """A column of consecutive shards.
-
-    Args:
-        shards: the shards, and their numbers of pairs.
-        column: name of the column.
-    """
+    """A column of consecutive shards, given with their numbers of pairs."""
 
     def __init__(self, shards: Sequence[tuple[Path, int]], column: str) -> None:
         self._paths = [column_path(path, column) for path, _ in shards]

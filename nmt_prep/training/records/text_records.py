@@ -181,11 +181,7 @@ class TextEncoder:
             raise ArgumentError(f"subwords.{side}: {reason}") from error
 
     def pairs(self, text: pa.RecordBatch, first: int, epoch: int, threads: int | None = None) -> PairColumns:
-        """Returns the ids of pairs, each within the frame of its corpus.
-
-        Args:
-            threads: native threads to use; None is one per available core.
-        """
+        """Returns the ids of pairs, each within the frame of its corpus."""
         corpora = text.column("corpus").to_numpy(zero_copy_only=False).astype(np.int32)
         if corpora.max(initial=0) >= max(len(self.frames["source"]), 1) or corpora.min(initial=0) < 0:
             raise RecordsError("the records name a corpus that dataset.json lacks; encode again")

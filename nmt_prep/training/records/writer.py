@@ -92,11 +92,7 @@ class SpillWriter:
     def add_text(
         self, first_row: int, inputs: pa.Array, targets: pa.Array, corpus: int = 0, stats: PairStats | None = None
     ) -> None:
-        """Adds pairs of consecutive rows of one corpus as text, for a plan of layout ``text``.
-
-        Args:
-            stats: their counts; None counts only pairs.
-        """
+        """Adds pairs as text, for layout ``text``; ``stats`` are their counts, None counts only pairs."""
         source, target = TextColumn.from_arrow(inputs), TextColumn.from_arrow(targets)
         columns = source.data, source.offsets, target.data, target.offsets
         self._buffer.add_text(first_row, *columns, corpus, self._positions(first_row, inputs))
@@ -261,9 +257,6 @@ def write_shards(
     The pairs are in order of position; in layout ``packed`` each group of 16,384 pairs is in the order of its rows. The
     bytes only depend on the pairs, the shuffle, the number of shards and the layout. Needs memory for one bucket and
     some MiB. All files are written atomically and flushed together, the shards last.
-
-    Returns:
-        The entries of the shards in ``dataset.json``.
     """
     buckets = [shard_buckets(path, plan, shard, spills) for shard, path in enumerate(paths, first)]
     return _write_all(list(map(Path, paths)), buckets, plan.layout, plan.row_length, plan.text_columns)

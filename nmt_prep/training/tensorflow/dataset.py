@@ -45,17 +45,10 @@ _MORE_PER_WINDOW, _BATCHES_PER_MORE = 4, 200  # for the spare batches of endless
 
 
 class WindowSteps(NamedTuple):
-    """The steps for one window, in the order of the methods.
-
-    Attributes:
-        plan: the plan of the batches.
-        sos: id that begins ``target_input``.
-        features: as in :func:`make_dataset`.
-        corpus_ids: as in :func:`make_dataset`.
-    """
+    """The steps for one window, in the order of the methods; features and corpus_ids as in :func:`make_dataset`."""
 
     plan: BatchPlan
-    sos: int
+    sos: int  # id that begins `target_input`
     features: Features
     corpus_ids: bool
 
@@ -215,23 +208,13 @@ def too_long_pairs(run_dir: str | Path, split: str, max_length: int) -> int:
 
 
 def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int], BatchPlan]]:
-    """Plans the passes over a dataset.
+    """Returns the number of batches of each pass over a dataset, and a function from a pass's index to its plan.
 
     Epochs divide pairs into different windows, so their numbers of batches differ a little. All passes get the number
     of the longest epoch, and in the others the last batches are split; where batches must not be split (with
     ``drop_remainder``, or ``equal_batches=True``), all get the number of the shortest.
-
-    Args:
-        plan: the plan of the first epoch.
-        epochs: number of epochs, after which the first one follows again; None for endless epochs, which all have the
-            number of batches of the first epoch and some to spare.
-
-    Returns:
-        The number of batches of each pass, and a function that returns the plan of a pass, given its number.
-
-    Raises:
-        ArgumentError: batches cannot be split into so many, or cannot be left out.
     """
+    # Endless epochs cannot all be counted: each gets the number of the first one, and some to spare.
     if plan.skip_batches:
         raise ArgumentError("skip_batches resumes within one epoch; begin several epochs at the start of one, by epoch")
     leave_out = plan.equal_batches is True or plan.rule.drop_remainder

@@ -26,7 +26,7 @@ PAIRS: list[Pair] = [([100 + i, *[2] * (i * 7 % 20), 1], [100 + i, *[3] * (i * 5
 
 
 def pairs_in(batches: list[IdBatch]) -> list[Pair]:
-    return [pair for batch in batches for pair in zip(batch.source.to_lists(), batch.target.to_lists(), strict=True)]
+    return [pair for batch in batches for pair in zip(*(side.to_lists() for side in batch), strict=True)]
 
 
 def same(batches: list[IdBatch], others: list[IdBatch]) -> bool:
@@ -49,6 +49,8 @@ def test_an_epoch_resumes_at_any_batch(encode_run: Callable[..., Path]) -> None:
     for step in (0, 1, 50, len(whole) - 1, len(whole)):
         assert same(list(read_records(run, "train", batch_size=7, seed=1, epoch=2, skip_batches=step)), whole[step:])
     assert not same(whole, list(read_records(run, "train", batch_size=7, seed=1, epoch=3)))
+    with pytest.raises(ConfigError, match=f"skip_batches is 999, but this epoch has {len(whole)} batches"):
+        read_records(run, "train", batch_size=7, seed=1, epoch=2, skip_batches=999)
 
 
 def test_too_long_pairs_and_equal_numbers(encode_run: Callable[..., Path]) -> None:
@@ -132,13 +134,6 @@ def test_rows_of_records_stay_together(encode_run: Callable[..., Path]) -> None:
         assert np.add.reduceat(batch.source.lengths, first).max() <= 32
 
 
-def test_a_batch_unpacks_into_its_sides(encode_run: Callable[..., Path]) -> None:
-    (batch,) = read_records(encode_run({"a": PAIRS[:3]}), "train", shuffle=False)
-    source, target = batch
-    assert source is batch.source
-    assert target is batch.target
-
-
 @pytest.mark.parametrize(("layout", "packed"), [("chunk", True), ("packed", None), ("example", True)])
 def test_batches_have_the_requested_width(encode_run: Callable[..., Path], layout: str, packed: bool | None) -> None:
     run = encode_run({"a": PAIRS}, layout)
@@ -157,13 +152,6 @@ def test_input_section_of_the_config_gives_the_defaults(encode_run: Callable[...
     assert same(found, list(read_records(run, "train", batch_tokens=60, max_length=12)))
     assert max(len(source) for source, _ in pairs_in(found)) <= 12
     assert max(len(source) for source, _ in pairs_in(list(read_records(run, "train", max_length=None)))) == 21
-
-
-def test_skipping_more_batches_than_there_are_is_an_error(encode_run: Callable[..., Path]) -> None:
-    run = encode_run({"a": PAIRS})
-    assert list(read_records(run, "train", batch_size=100, skip_batches=12)) == []
-    with pytest.raises(ConfigError, match="skip_batches is 13, but this epoch has 12 batches"):
-        read_records(run, "train", batch_size=100, skip_batches=13)
 
 
 def windows_of(encode_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> BatchPlan:
@@ -218,11 +206,7 @@ def test_the_thread_that_reads_ahead_ends_with_the_iterator(
         ("chunk", {"weights": {}, "temperature": 1.0}, "mixed by one of them"),
         ("chunk", {"batch_size": 0}, "batch_size is 0; it must be at least 1"),
         ("chunk", {"batch_tokens": 9, "batch_size": 9}, "bounded by one of them"),
-        (
-            "chunk",
-            {"world_size": 2, "rank": 2},
-            "rank is 2, with world_size 2 it must be from 0 to 1; give",
-        ),
+        ("chunk", {"world_size": 2, "rank": 2}, "rank is 2, with world_size 2 it must be from 0 to 1; give"),
         ("chunk", {"rank": -1}, "rank is -1, with world_size 1 it must be from 0 to 0"),
         ("chunk", {"world_size": 0}, "world_size is 0; it must be at least 1"),
     ],
@@ -254,9 +238,9 @@ def is_read() -> bool:
 
 
 @pytest.mark.parametrize("ahead", [1, 3, 16, 100])
-@pytest.mark.parametrize("count", [0, 1, 2, 57])
-def test_all_items_in_order(ahead: int, count: int) -> None:
-    assert list(prefetched(iter(range(count)), ahead)) == list(range(count))
+def test_all_items_in_order(ahead: int) -> None:
+    for count in (0, 1, 2, 57):
+        assert list(prefetched(iter(range(count)), ahead)) == list(range(count))
     assert not is_read()
 
 

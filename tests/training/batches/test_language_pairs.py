@@ -26,12 +26,16 @@ def run(encode_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Pat
     return encode_run(pairs, languages=LANGUAGES)
 
 
+CORPORA = [
+    CorpusInfo(name=name, pairs=pairs, language_pair=pair)
+    for (name, pairs), pair in zip(SIZES.items(), LANGUAGES, strict=True)
+]
+
+
 def test_temperature_is_by_pair_of_languages() -> None:
-    sizes = zip(SIZES.items(), LANGUAGES, strict=True)
-    corpora = [CorpusInfo(name=name, pairs=pairs, language_pair=pair) for (name, pairs), pair in sizes]
-    assert tempered_draws(corpora, 1) == [700, 200, 100, 40]
-    assert tempered_draws(corpora, 1e9) == [304, 347, 43, 346]  # 346 or 347 of each pair of languages
-    assert sum(tempered_draws(corpora, 3)) == 1040
+    assert tempered_draws(CORPORA, 1) == [700, 200, 100, 40]
+    assert tempered_draws(CORPORA, 1e9) == [304, 347, 43, 346]  # 346 or 347 of each pair of languages
+    assert sum(tempered_draws(CORPORA, 3)) == 1040
 
 
 @pytest.mark.parametrize(
@@ -56,8 +60,6 @@ def test_batches_of_one_pair_of_languages(run: Path, options: dict[str, Any]) ->
 
 def test_the_counts_of_an_epoch_are_exact_and_it_resumes_in_every_process(run: Path) -> None:
     options: dict[str, Any] = {"corpus_ids": True, "one_pair": True, "temperature": 4, "batch_tokens": 60}
-    sizes = zip(SIZES.items(), LANGUAGES, strict=True)
-    corpora = [CorpusInfo(name=name, pairs=pairs, language_pair=pair) for (name, pairs), pair in sizes]
     drawn: Counter[int] = Counter()
     for rank in range(3):
         source = BatchSource(run, "train", world_size=3, rank=rank, **options)
@@ -70,7 +72,7 @@ def test_the_counts_of_an_epoch_are_exact_and_it_resumes_in_every_process(run: P
         for batch in read_records(run, "train", world_size=3, rank=rank, **options):
             assert batch.corpora is not None
             drawn.update(batch.corpora.tolist())
-    assert [drawn[number] for number in range(4)] == tempered_draws(corpora, 4)
+    assert [drawn[number] for number in range(4)] == tempered_draws(CORPORA, 4)
 
 
 def test_only_some_pairs_of_languages(run: Path) -> None:

@@ -34,6 +34,13 @@ def plan(rows: int, shards: int = 2, buckets: int = 2, seed: int = 1) -> ShardPl
     return ShardPlan(GlobalShuffle(rows, seed, "train"), shards, buckets)
 
 
+def make_spill(path: Path, plan: ShardPlan, pairs: Pairs, first: int = 0) -> Path:
+    with SpillWriter(path, plan) as spill:
+        spill.add(first, *columns(pairs))
+        spill.close()
+    return path
+
+
 @pytest.mark.parametrize("portable", [False, True])
 def test_crc32c_check_values(portable: bool) -> None:
     # RFC 3720, appendix B.4, and the standard check value.
@@ -84,10 +91,7 @@ def test_frames_are_as_ids_of_the_rows(before: tuple[int, ...], after: tuple[int
     framed = [(source, [*before, *target, *after]) for source, target in pairs]
     with SpillWriter(tmp_path / "inside", plan(10), frames=(((), ()), (before, after))) as spill:
         assert spill.add(0, *columns(pairs)) == PairStats.of(*lengths_of(framed)) == spill.close()
-    with SpillWriter(tmp_path / "whole", plan(10)) as spill:
-        spill.add(0, *columns(framed))
-        spill.close()
-    assert (tmp_path / "inside").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "inside").read_bytes() == make_spill(tmp_path / "whole", plan(10), framed).read_bytes()
 
 
 @given(st.integers(1, 2**40), st.integers(1, 2**10), st.integers(1, 2**10), st.integers(0, 2**20))
@@ -129,10 +133,7 @@ def test_an_unwritable_path_is_an_output_error(tmp_path: Path) -> None:
 
 
 def test_damaged_spill_files_are_named(tmp_path: Path) -> None:
-    path, out = tmp_path / "spill", tmp_path / "shard"
-    with SpillWriter(path, plan(10)) as spill:
-        spill.add(0, *columns(make_pairs(10)))
-        spill.close()
+    path, out = make_spill(tmp_path / "spill", plan(10), make_pairs(10)), tmp_path / "shard"
     whole = path.read_bytes()
     for other in (plan(10, seed=2), plan(11), plan(10, shards=3), plan(10, buckets=1)):
         with pytest.raises(RecordsError, match="spill: not a usable spill file: it was not written under this plan"):
@@ -166,10 +167,7 @@ def test_records_with_other_lengths_are_refused(payload: Any, length: int) -> No
 @given(st.data())
 def test_no_damage_to_a_spill_file_crashes(new_directory: Callable[[], Path], data: st.DataObject) -> None:
     directory = new_directory()
-    path = directory / "spill"
-    with SpillWriter(path, plan(6, 1, 2)) as spill:
-        spill.add(0, *columns(make_pairs(6)))
-        spill.close()
+    path = make_spill(directory / "spill", plan(6, 1, 2), make_pairs(6))
     content = bytearray(path.read_bytes())
     for at, byte in data.draw(st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=4)):
         content[at] = byte
@@ -285,34 +283,27 @@ def test_a_record_larger_than_a_chunk(tmp_path: Path) -> None:
     assert sorted(targets.to_lists()) == [[1], [3, 1]]
 
 
-def make_spill(path: Path, plan: ShardPlan, pairs: Pairs, first: int = 0) -> Path:
-    with SpillWriter(path, plan) as spill:
-        spill.add(first, *columns(pairs))
-        spill.close()
-    return path
-
-
 def test_a_missing_or_repeated_spill_file_is_found(tmp_path: Path) -> None:
     pairs = make_pairs(20)
-    plan = ShardPlan(GlobalShuffle(20, SEED, "train"), 1)
-    spills = [make_spill(tmp_path / "a", plan, pairs[:12]), make_spill(tmp_path / "b", plan, pairs[12:], 12)]
+    cut = plan(20, 1, 1)
+    spills = [make_spill(tmp_path / "a", cut, pairs[:12]), make_spill(tmp_path / "b", cut, pairs[12:], 12)]
     with pytest.raises(RecordsError, match="do not cover positions 0 to 20 once: 8 of 20 records are missing"):
-        write_shards([tmp_path / "shard"], plan, 0, spills[:1])
+        write_shards([tmp_path / "shard"], cut, 0, spills[:1])
     with pytest.raises(RecordsError, match="two records have position"):
-        write_shards([tmp_path / "shard"], plan, 0, [*spills, spills[1]])
+        write_shards([tmp_path / "shard"], cut, 0, [*spills, spills[1]])
     assert sorted(entry.name for entry in tmp_path.rglob("*") if entry.is_file()) == ["a", "b"]
 
 
 def test_a_failing_write_is_an_output_error(tmp_path: Path) -> None:
-    plan = ShardPlan(GlobalShuffle(20, SEED, "train"), 1)
-    spill = make_spill(tmp_path / "spill", plan, make_pairs(20))
+    cut = plan(20, 1, 1)
+    spill = make_spill(tmp_path / "spill", cut, make_pairs(20))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))
     try:
         with pytest.raises(OutputError, match=r"cannot write .*/shard: File too large"):
-            write_shards([tmp_path / "shard"], plan, 0, [spill])
+            write_shards([tmp_path / "shard"], cut, 0, [spill])
         with pytest.raises(OutputError, match=r"cannot write .*/again: File too large"):
-            make_spill(tmp_path / "again", plan, make_pairs(20))
+            make_spill(tmp_path / "again", cut, make_pairs(20))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert [entry for entry in tmp_path.iterdir() if entry.is_file()] == [spill]
@@ -347,8 +338,8 @@ def test_a_failure_at_any_step_leaves_no_partial_shard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Callable[[], BaseException]
 ) -> None:
     pairs = make_pairs(20)
-    plan = ShardPlan(GlobalShuffle(20, SEED, "train"), 1, 3)
-    spill = make_spill(tmp_path / "spill", plan, pairs)
+    cut = plan(20, 1, 3)
+    spill = make_spill(tmp_path / "spill", cut, pairs)
     expected = shard_contents(pairs, 1, SEED, "train")[0]
     shard = tmp_path / "shard"
     outcomes = []
@@ -358,7 +349,7 @@ def test_a_failure_at_any_step_leaves_no_partial_shard(
             for owner, name in [(writer, "Bucket"), (os, "open"), (os, "fsync"), (Path, "replace")]:
                 failing.wrap(patch, owner, name)
             with suppress(KeyboardInterrupt, OutputError):
-                write_shards([shard], plan, 0, [spill])
+                write_shards([shard], cut, 0, [spill])
         outcomes.append(shard.exists())
         assert not shard.exists() or shard.read_bytes() == expected
         assert list(tmp_path.rglob(".*")) == []

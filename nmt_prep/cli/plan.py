@@ -27,7 +27,6 @@ with delayed_imports():
     from nmt_prep.reporting import report_tables as tables
     from nmt_prep.runs import checks, runner
     from nmt_prep.stages import download
-    from nmt_prep.stages import download as needed_files
     from nmt_prep.training import curriculum
     from nmt_prep.training.records import dataset_json
 
@@ -121,7 +120,7 @@ def _hub_files(config: Config) -> Iterator[str]:
     """Yields the files that ids of the Hugging Face Hub stand for, as far as they are known; asks no server."""
     outputs, lock = outputs_in(config.run_dir, [download.Download], config), lock_of(config)
     entries = outputs.read(download.Download).files if outputs.manifests else {}
-    for needed in (needed for needed in needed_files.needed_files(config) if needed.is_repository):
+    for needed in (needed for needed in download.needed_files(config) if needed.is_repository):
         entry, locked = entries.get(needed.key), lock.find(needed.mirrors)
         path = entry and outputs.directory_of(download.Download) / entry.sha256 / entry.name
         if entry and path and path.exists() and (locked is None or locked.sha256 == entry.sha256):

@@ -140,3 +140,10 @@ def test_messages_break_between_words_on_a_terminal_only(monkeypatch: pytest.Mon
 def test_headers_of_numbers() -> None:
     columns = plain_table("stage", ">time").columns
     assert [(column.header, column.justify) for column in columns] == [("stage", "left"), ("time", "right")]
+
+
+def test_a_run_that_waits_for_another_says_how_not_to() -> None:
+    assert describe("waiting", {"holder": "process 7 on a", "directory": "runs/toy"}) == (
+        "waiting for process 7 on a, which is using runs/toy "
+        "(Ctrl-C stops this; with --no-wait, nmt-prep run ends with an error instead)"
+    )

@@ -43,7 +43,8 @@ def config_in(path: Path, german: Any = GERMAN, **pivot: Any) -> Config:
     return check_config(data, "test config").within(path)
 
 
-def joined(config: Config) -> list[tuple[object, ...]]:
+def joined(config: Config, workers: int = 2) -> list[tuple[object, ...]]:
+    run(config, until="compile", workers=workers)
     parts = [part for part in manifest(config, "compile").details["parts"]["train"] if part["corpus"] == "both"]
     read = [batch for part in parts for batch in iter_pairs(config.run_dir / "compiled" / part["file"])]
     table = pa.Table.from_batches(read).drop_columns("corpus")
@@ -59,23 +60,17 @@ PAIRS = [
 
 
 def test_pairs_are_in_the_order_of_both_corpora_with_the_smaller_score(tmp_path: Path) -> None:
-    config = config_in(tmp_path)
-    run(config, until="compile")
-    assert joined(config) == PAIRS
+    assert joined(config_in(tmp_path)) == PAIRS
 
 
 def test_the_number_of_ranges_does_not_change_the_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joining, "RANGE_BYTES", 8)
-    config = config_in(tmp_path)
-    run(config, until="compile", workers=1)
-    assert joined(config) == PAIRS
+    assert joined(config_in(tmp_path), workers=1) == PAIRS
 
 
 def test_the_first_translations_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt_prep.stages.compile.joining._TRANSLATIONS", 1)
-    config = config_in(tmp_path, [*GERMAN, ("Vielen Dank", "Thank you", 1.0)])
-    run(config, until="compile")
-    assert joined(config) == PAIRS[:2]
+    assert joined(config_in(tmp_path, [*GERMAN, ("Vielen Dank", "Thank you", 1.0)])) == PAIRS[:2]
 
 
 def test_no_equal_line_is_an_error(tmp_path: Path) -> None:

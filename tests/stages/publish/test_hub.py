@@ -24,11 +24,6 @@ MANIFEST = "nmt_prep-manifest.json"
 FILES = {"records/a": b"a" * LARGE, "records/b": b"b" * LARGE, "vocab/c": b"small"}
 
 
-@pytest.fixture(autouse=True)
-def retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.corpora.sources.objects.RETRIES", 0)
-
-
 class Scene:
     """A data set to publish to, and a directory with the files."""
 

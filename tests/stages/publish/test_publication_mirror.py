@@ -21,11 +21,6 @@ URL = "memory://bucket/enzh"
 MANIFEST = "nmt_prep-manifest.json"
 
 
-@pytest.fixture(autouse=True)
-def retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.corpora.sources.objects.RETRIES", 0)
-
-
 class Scene:
     """A run that has published, and a directory to download to."""
 

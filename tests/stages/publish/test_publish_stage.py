@@ -24,11 +24,6 @@ fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed"
 MANIFEST, UNFINISHED = "nmt_prep-manifest.json", "nmt_prep-unfinished.json"
 
 
-@pytest.fixture(autouse=True)
-def retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.corpora.sources.objects.RETRIES", 0)
-
-
 class Killed(BaseException):
     """Simulates SIGKILL; nothing may handle it."""
 

@@ -32,11 +32,6 @@ SPLITS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt_prep.corpora.sources.objects.RETRIES", 0)
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("finished")

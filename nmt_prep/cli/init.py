@@ -171,8 +171,6 @@ def _check_new(file: Path, *, force: bool, ask: bool) -> None:
 
 
 class _Corpora:
-    """The corpora of a config."""
-
     def __init__(self, languages: Languages, config_dir: Path) -> None:
         self.languages = languages  # source and target
         self.splits: dict[str, list[dict[str, Any]]] = {}  # the keys of the corpora by split; without empty splits

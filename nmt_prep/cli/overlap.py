@@ -65,7 +65,6 @@ def overlap(
 
 
 def _languages(given: str | None, *files: Path) -> Languages:
-    """Returns the languages to read."""
     if given is None:
         for file in files:
             if segments.needs_languages(file):

@@ -56,9 +56,7 @@ def rejects(
 def _chosen(config: Config, wanted: Mapping[str, str | None], number: int, *, near: bool) -> list[dict[str, Any]]:
     """Returns dropped pairs, best first, with the columns of rejected pairs and the column ``split``.
 
-    Args:
-        wanted: the split, the corpus and the rule; None for any.
-        near: true to choose pairs whose values are closest to the threshold; false to choose pairs by hash.
+    With ``near``, these are the pairs whose values are closest to the threshold; otherwise, the smallest hashes.
     """
     best: pa.Table | None = None
     for split, path in _files(config, wanted):

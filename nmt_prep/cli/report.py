@@ -26,8 +26,8 @@ class Difference:
     """A value that differs between two runs; None stands for a value that one run does not have."""
 
     what: str  # name of the value, such as `train/news: pairs out`
-    one: object  # its value in the first run
-    other: object  # its value in the other run
+    one: object
+    other: object
 
     @property
     def change(self) -> str:
@@ -145,7 +145,6 @@ def report(
 
 
 def _summary(path: Path, advice: str) -> dict[str, Any]:
-    """Returns the content of a ``summary.json``."""
     try:
         summary = parse_json(path.read_bytes())
     except OSError as error:

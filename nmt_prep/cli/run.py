@@ -130,7 +130,6 @@ def _share(name: str | None, task_id: int | None, num_tasks: int | None, *, plai
 
 
 def _allowing_empty(config: Config, allowed: bool) -> Config:
-    """Returns a config with ``clean.allow_empty`` set if ``allowed``."""
     if not allowed:
         return config
     if config.clean is None:
@@ -139,7 +138,6 @@ def _allowing_empty(config: Config, allowed: bool) -> Config:
 
 
 def _share_line(outcome: ShareOutcome) -> str:
-    """Returns the outcome of a share in words."""
     share, state = outcome.share, outcome.state
     if state is None:
         return f"{share.round}: already complete; there is nothing to do"

@@ -115,7 +115,6 @@ def sentences(
 
 
 def _encodings(text: str) -> list[str]:
-    """Returns the encodings of both sides."""
     try:
         names = [*map(text_encoding, text.split(","))]
     except ValueError as error:

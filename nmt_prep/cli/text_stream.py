@@ -22,7 +22,7 @@ _STANDARD_INPUT = Path("/dev/stdin")
 class InputLines(NamedTuple):
     """Some lines of an input."""
 
-    text: pa.Array  # a `large_string` array
+    text: pa.Array
     first: int  # number of the first line in the input, counted from 1
     name: str  # name of the input, for messages
 

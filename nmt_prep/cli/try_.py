@@ -88,7 +88,6 @@ def try_(
 
 
 def _write(path: Path, config: Config, sample: int, judged: Path | None) -> None:
-    """Writes the page."""
     judgements = {} if judged is None else page.read_judgements(judged)
     made = data.trial_data(config, sample, judgements)
     made["judged"] = page.judged_pairs(judgements, made)

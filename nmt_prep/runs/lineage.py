@@ -46,7 +46,7 @@ class Traced:
 
     split: str
     record: int  # index of the pair in the shuffled split, through all shards
-    shard: str  # file name of its shard
+    shard: str
     position: int  # index of the pair in the shard. In layout `packed`, before pairs are packed into rows.
     corpus: str
     row: int  # index of the pair in the corpus, before any pair was dropped

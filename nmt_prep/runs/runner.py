@@ -212,7 +212,6 @@ def _pipeline(
     lock_file: str | os.PathLike[str] | None,
     renew: bool | Collection[str] = False,
 ) -> Pipeline:
-    """Returns the pipeline of a config."""
     lock = lock_of(config, renew=renew) if lock_file is None else LockFile(Path(lock_file), renew=renew)
     return Pipeline(_stages(config, named), config, progress, lock)
 
@@ -273,7 +272,6 @@ def _open_engine(
 
 
 def _local_engine(config: Config, workers: int | None, progress: Progress) -> LocalEngine:
-    """Returns an engine with threads of this process."""
     return LocalEngine(workers or _configured(config), progress.stopping)
 
 

@@ -115,7 +115,6 @@ def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row,
 
 
 def _of_parts(wanted: Wanted, parts: Iterable[PairFile]) -> Iterator[Row]:
-    """Yields chosen pairs of parts."""
     files: list[_Pairs] = []
     numbers: Counter[str] = Counter()
     for part in parts:
@@ -165,7 +164,6 @@ def _parts(outputs: Outputs, stage: type[AnyStage], split: str) -> list[PairFile
 
 
 def _one_row(outputs: Outputs, parts: list[PairFile], wanted: Wanted) -> Iterator[Row]:
-    """Yields the row that is wanted."""
     corpora = list(dict.fromkeys(part.corpus for part in parts))
     if wanted.corpus is None and len(corpora) > 1:
         raise ArgumentError(f"--row needs --corpus, because {wanted.split} has several: {', '.join(corpora)}")
@@ -308,7 +306,6 @@ def _picked(wanted: Wanted, files: Sequence[_Pairs], *, of_corpus: bool) -> Iter
 
 
 def _matching(table: pa.Table, wanted: Wanted) -> list[Row]:
-    """Returns the pairs of a table that match."""
     if wanted.corpus is not None:
         table = table.filter(pc.equal(table["corpus"], wanted.corpus))
     if wanted.pattern is not None:

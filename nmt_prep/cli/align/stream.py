@@ -56,7 +56,7 @@ class StreamOptions:
     adequacy: Path | None  # file for the values of a classifier of incomplete translations
     symmetrize: Symmetrization
     settings: Settings  # settings of a model to learn; they also say whether only ASCII white space separates words
-    threads: int | None  # number of threads; None for one per core
+    threads: int | None
 
 
 def align_stream(options: StreamOptions, console: SafeConsole, progress: Progress) -> None:
@@ -250,7 +250,6 @@ def _score_lines(values: Scores) -> pa.Array:
 
 
 def _loaded(path: Path, options: StreamOptions) -> Model:
-    """Returns a model from a file."""
     model = Model.load(path)
     if options.settings.pretokenized and not model.settings.pretokenized:
         raise AlignmentModelError(

@@ -124,10 +124,8 @@ def clean_input(
 
 @dataclass(frozen=True)
 class _Block:
-    """A cleaned block of lines."""
-
-    size: int  # number of lines read
-    kept: pa.Array  # the lines that are kept
+    size: int
+    kept: pa.Array
     rejected: pa.Array  # the lines that are dropped, with their reasons
 
 

@@ -149,5 +149,4 @@ def _number(value: object) -> str:
 
 
 def _text(text: str | list[str]) -> str:
-    """Returns a text, or pieces, for a cell of a table."""
     return cell(text if isinstance(text, str) else " ".join(text), _CUT)

@@ -152,7 +152,6 @@ def _column_problems(corpus: Corpus) -> Iterator[str]:
 
 
 def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpus:
-    """Returns a corpus with the keys from its catalogue."""
     known = _CATALOGUES[address.partition(":")[0]](address, languages)
     # The config takes precedence: it may name other members than the catalogue, or another format.
     given = {name: getattr(corpus, name) for name in corpus.model_fields_set if name != "url"}
@@ -276,10 +275,10 @@ class FilterConfig(Section):
 class StreamCleaning:
     """Settings of a filter of pairs."""
 
-    languages: Languages  # the languages of the pairs
-    cleaning: Cleaning  # the fixes and rules
+    languages: Languages
+    cleaning: Cleaning
     decontaminate: DecontaminateSettings  # the evaluation sets that pairs are compared with
-    remarks: tuple[str, ...] = ()  # remarks for the user
+    remarks: tuple[str, ...] = ()
 
 
 def load_cleaning(

@@ -1,4 +1,4 @@
-"""Divides the corpora of a config with ``pairs`` into corpora of one pair of languages each.
+"""Divides the corpora of a config with ``pairs`` into corpora of one language pair each.
 
 Each corpus has the languages of its sides, and with them its tags, rules and thresholds. A corpus that is used in both
 directions stays one corpus: its files, compiled parts and cleaned parts have one direction, and the records
@@ -24,7 +24,7 @@ from nmt_prep.runs.checks.corpus_checks import completed
 
 
 def by_pair(config: Config) -> tuple[Config, list[Problem]]:
-    """Returns a config whose corpora have one pair of languages each and are completed, and its problems."""
+    """Returns a config whose corpora are complete and have one language pair each, and its problems."""
     assert config.pairs is not None
     asked, problems = asked_pairs(config.pairs), list[Problem]()
     config = _with_joined_languages(config, problems)
@@ -85,7 +85,7 @@ def _with_joined_languages(config: Config, problems: list[Problem]) -> Config:
 
 
 def _joined_languages(corpus: Corpus, others: Sequence[Corpus]) -> Languages:
-    """Returns the languages of a pivot corpus: the language of each of its two corpora that is not the pivot."""
+    """Returns the languages of a pivot corpus: its two corpora each have one beside the pivot."""
     pairs = {
         name: pair
         for other in others
@@ -129,7 +129,7 @@ def _names_of(corpus: Corpus, pair: LanguagePair) -> tuple[str, str]:
 def _divided(
     corpus: Corpus, asked: Sequence[LanguagePair], problems: list[Problem], path: KeyPath
 ) -> Iterator[tuple[LanguagePair, bool, Corpus]]:
-    """For each pair of languages of a corpus, yields the pair, whether both directions are used, and its corpus."""
+    """Yields each language pair of a corpus, whether both its directions are used, and its corpus."""
     if corpus.pivot is not None and corpus.languages is None:
         return  # the problem is known
     for side, tag in corpus.languages or ():
@@ -161,19 +161,19 @@ def _divided(
 
 
 def _pairs_of(corpus: Corpus) -> list[LanguagePair]:
-    """Returns the pairs of languages of a corpus, each in one direction."""
+    """Returns the language pairs of a corpus, each in one direction."""
     if corpus.texts is not None:
         return [LanguagePair(*two) for two in combinations(corpus.texts, 2)]
     return [] if corpus.languages is None else [LanguagePair.of(corpus.languages)]
 
 
 def _directions(corpus: Corpus, pair: LanguagePair) -> tuple[LanguagePair, ...]:
-    """Returns the directions in which a corpus may use a pair of languages."""
+    """Returns the directions in which a corpus may use a language pair."""
     return (pair, pair.reverse) if corpus.texts or corpus.both_directions else (pair,)
 
 
 def _of_pair(corpus: Corpus, pair: LanguagePair, *, swapped: bool) -> Corpus:
-    """Returns the corpus with the text of one pair of languages; ``swapped`` exchanges the sides of its files."""
+    """Returns the corpus with the text of one language pair; ``swapped`` exchanges the sides of its files."""
     if corpus.corpora is not None:
         return corpus.model_copy(update={"corpora": corpus.corpora[:: -1 if swapped else 1], "languages": None})
     given = corpus.model_dump(exclude_unset=True, exclude={"languages", "texts", "both_directions"})

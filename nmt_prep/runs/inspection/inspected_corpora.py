@@ -42,8 +42,8 @@ class FirstPairs:
 
     # the first lines of each side, at most `LINES`, of pairs with text on both sides
     lines: dict[Side, pa.Array] = field(default_factory=lambda: dict.fromkeys(SIDES, pa.array([], pa.large_string())))
-    read: int | None = None  # number of pairs, as a run counts them; None if not all pairs were read
-    pairs: int | None = None  # number of pairs with text on both sides; None if not all pairs were read
+    read: int | None = None  # as a run counts pairs; None if not all were read
+    pairs: int | None = None  # pairs with text on both sides; None if not all were read
     problem: str = ""  # the error of the reader; empty if there was none
     unseen: str = ""  # the reason why no pairs can be read from the beginning of the files; empty if some can be read
 
@@ -125,14 +125,14 @@ _MOST_TEMPORARY = 1 << 30  # Bytes of all temporary files together
 class CorpusFacts:
     """A corpus."""
 
-    split: str  # name of the split
-    name: str  # name of the corpus
+    split: str
+    name: str
     format: str  # name of the format; that of the documents for a corpus of documents
-    files: list[FileFacts] = field(default_factory=list)  # the files of the corpus
+    files: list[FileFacts] = field(default_factory=list)
     # the members of archives that have its text, by part, with their sizes in bytes
     members: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)
-    read: int | None = None  # number of pairs, as a run counts them; None if not all pairs were read
-    pairs: int | None = None  # number of pairs with text on both sides; None if not all pairs were read
+    read: int | None = None  # as a run counts pairs; None if not all were read
+    pairs: int | None = None  # pairs with text on both sides; None if not all were read
     # the first pairs; None for a side that cannot be seen
     first: list[tuple[str | None, str | None]] = field(default_factory=list)
     languages: dict[Side, SideFacts] = field(default_factory=dict)  # languages of the first lines, by side
@@ -145,7 +145,7 @@ class CorpusFacts:
 class Inspection:
     """The facts about all corpora."""
 
-    corpora: tuple[CorpusFacts, ...]  # the corpora, in the order of the config
+    corpora: tuple[CorpusFacts, ...]
     vocabularies: tuple[FileFacts, ...]  # existing vocabularies that the config names
     problems: tuple[str, ...]  # problems of vocabularies, models, evaluation sets and other files that a run needs
     model: str | None  # the model that identified the languages; None if none is installed
@@ -251,10 +251,10 @@ class _Examined:
     """A corpus, and the facts about its files."""
 
     split: str
-    corpus: Corpus  # the corpus in the config
+    corpus: Corpus
     wanted: Sequence[Wanted]  # the files that the reader needs
     looked: Mapping[tuple[str, ...], Looked]  # the facts about all files, by `_identity`
-    languages: Languages  # the languages of the config
+    languages: Languages
 
     def facts(self, identifier: LanguageIdentifier | None, pairs: int) -> CorpusFacts:
         """Returns the facts about the corpus, with its first pairs; ``pairs`` is their number."""

@@ -48,9 +48,9 @@ class Looked:
     """The facts about a file."""
 
     address: str  # path or address, without secrets
-    place: Place  # see `FileFacts`
-    size: int | None = None  # size in bytes; None if it is not known
-    contents: Contents | None = None  # the contents; None if the file could not be opened
+    place: Place
+    size: int | None = None
+    contents: Contents | None = None
     problems: list[str] = field(default_factory=list)  # the reasons why it could not be opened
     unseen: str = ""  # the reason why some members cannot be seen; empty if all can
     files: list[HubFile] = field(default_factory=list)  # the used files of a repository
@@ -62,7 +62,7 @@ class Looker:
 
     config: Config
     lock: LockFile  # the lock file; its digests are the names of files that were fetched before
-    stop: Stop  # interrupts requests
+    stop: Stop
     most: int  # number of bytes to read of each member of a local file
 
     def look(self, needed: Needed, wanted: Sequence[str], directory: Path) -> Looked:

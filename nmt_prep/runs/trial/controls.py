@@ -47,12 +47,12 @@ class Limit:
 class Control:
     """A rule with its options."""
 
-    key: str  # the key of the rule
-    spec: Spec  # its options as in YAML
-    columns: tuple[str, ...]  # names of its columns
-    bounds: tuple[Bounds, ...]  # the bounds of each column
+    key: str
+    spec: Spec
+    columns: tuple[str, ...]
+    bounds: tuple[Bounds, ...]
     edges: tuple[float, ...]  # edges of the histogram of its values
-    limits: tuple[Limit, ...]  # the options that set bounds
+    limits: tuple[Limit, ...]
     values: Values  # values of each column for all pairs of the sample: float64, shape `[columns, pairs]`
     judged: npt.NDArray[np.bool_]  # true where there is a value: bool, same shape
     # by corpus, the lowest value that passes, where the config says `auto`
@@ -66,7 +66,7 @@ class Part:
 
     pairs: Pairs
     places: npt.NDArray[np.int64]  # their indexes in the sample: int64, ascending
-    context: Context  # the corpus
+    context: Context
 
 
 def control_of(key: str, spec: object, parts: Sequence[Part], size: int) -> Control | None:

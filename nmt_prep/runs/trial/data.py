@@ -133,8 +133,8 @@ class _Trial:
                 for corpus, known in zip(self._drawn, self._known, strict=True)
             ],
             "preset": self._clean.preset,
-            "fix": list(self._fixes(self._clean.preset)),
-            "fixes": {} if self._clean.fix is not None else {name: list(self._fixes(name)) for name in PRESETS},
+            "fix": list(PRESET_FIXES[self._clean.preset]),
+            "fixes": {} if self._clean.fix is not None else {name: list(PRESET_FIXES[name]) for name in PRESETS},
             "comparing": {name: self._comparing(name) for name in PRESETS},
             "rules": base,
             "presets": presets,
@@ -143,9 +143,6 @@ class _Trial:
             "values": columns,
             "pairs": self._pairs(),
         }
-
-    def _fixes(self, preset: str) -> Sequence[object]:
-        return PRESET_FIXES[preset]  # type: ignore[index]
 
     def _comparing(self, preset: Preset) -> Json:
         """Returns which decisions of a run about pairs because of other pairs hold with a preset."""

@@ -255,5 +255,4 @@ class _Files:
 
 
 def _place(directory: Path, name: str) -> Path:
-    """Returns the path for a member of an archive."""
     return directory / f"extracted-{name.encode().hex()[-200:] or 'file'}"

@@ -13,17 +13,17 @@ import pytest
 from nmt_prep.base.errors import ConfigError
 from nmt_prep.runs.checks import check_config, load_config
 
+BASE = {"name": "t", "languages": {"source": "en", "target": "zh"}, "output_dir": "run", "seed": 1}
+
 
 def corpus(url: Any, languages: tuple[str, str] = ("en", "zh"), **more: Any) -> dict[str, Any]:
     """Returns the corpus that a url resolves to."""
-    data = {
-        "name": "t",
-        "languages": {"source": languages[0], "target": languages[1]},
-        "output_dir": "run",
-        "seed": 1,
-        "splits": {"train": [{"name": "c", "url": url, **more}]},
-    }
-    found = check_config(data, "test").splits["train"][0].model_dump(mode="json", exclude_unset=True)
+    sides = {"source": languages[0], "target": languages[1]}
+    found = (
+        check_config({**BASE, "languages": sides, "splits": {"train": [{"name": "c", "url": url, **more}]}}, "test")
+        .splits["train"][0]
+        .model_dump(mode="json", exclude_unset=True)
+    )
     del found["name"]
     return found
 
@@ -68,24 +68,6 @@ def test_a_filled_in_config_does_not_change_again() -> None:
     assert corpus(**found) == found
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        (
-            "opus:B/v1/en-fr",
-            r"splits\.train\.0\.url: opus:B/v1/en-fr is for en-fr, but languages is en-zh; correct one",
-        ),
-        ("opus:B/v1", r"splits\.train\.0\.url: opus:B/v1: an OPUS id is opus:<corpus>/<version>/<pair>"),
-        (["http://host/a", "opus:B/v1/en-zh"], r"opus:B/v1/en-zh names a whole corpus: give it as the only url"),
-        (["opus:B/v1/en-zh", "mtdata:x"], r"mtdata:x names a whole corpus"),
-        ({"source": "opus:B/v1/en-zh", "target": "a"}, r"opus:B/v1/en-zh names a whole corpus"),
-    ],
-)
-def test_opus_ids_that_cannot_be_used(url: Any, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        corpus(url)
-
-
 @pytest.fixture
 def sets(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for sacrebleu's catalogue."""
@@ -123,28 +105,6 @@ def sets(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sacrebleu_id(name: str, languages: tuple[str, str], known: dict[str, Any]) -> None:
     url = {"both": ["https://data.example/wmt18/test.tgz"]}
     assert corpus(f"sacrebleu:{name}/en-zh", languages) == {"url": url, **known}
-
-
-@pytest.mark.usefixtures("sets")
-@pytest.mark.parametrize(
-    ("address", "message"),
-    [
-        ("sacrebleu:wmt99/en-zh", r"sacrebleu has no test set 'wmt99/en-zh'.*; an id is sacrebleu:<test set> or"),
-        ("sacrebleu:wmt18", r"sacrebleu:wmt18 is a whole test set; name a pair of it: sacrebleu:wmt18/en-zh"),
-        ("sacrebleu:wmt18/de-en", r"the pairs of wmt18 are en-zh"),
-        ("sacrebleu:iwslt/en-zh", r"iwslt is in a format that nmt_prep does not read; use another set"),
-        ("sacrebleu:several/en-zh", r"several consists of 2 files; name those that you need by url"),
-    ],
-)
-def test_ids_unknown_to_sacrebleu(address: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        corpus(address)
-
-
-@pytest.mark.usefixtures("sets")
-def test_sacrebleu_test_set_of_other_languages() -> None:
-    with pytest.raises(ConfigError, match="sacrebleu:wmt18/en-zh is for en-zh, but languages is en-de"):
-        corpus("sacrebleu:wmt18/en-zh", ("en", "de"))
 
 
 @pytest.fixture
@@ -209,10 +169,23 @@ def test_mtdata_id_with_one_file_per_side() -> None:
     assert corpus("mtdata:two", ("zh", "en")) == {"url": url, "format": "plain"}
 
 
-@pytest.mark.usefixtures("index")
+@pytest.mark.usefixtures("sets", "index")
 @pytest.mark.parametrize(
-    ("address", "message"),
+    ("url", "message"),
     [
+        (
+            "opus:B/v1/en-fr",
+            r"splits\.train\.0\.url: opus:B/v1/en-fr is for en-fr, but languages is en-zh; correct one",
+        ),
+        ("opus:B/v1", r"splits\.train\.0\.url: opus:B/v1: an OPUS id is opus:<corpus>/<version>/<pair>"),
+        (["http://host/a", "opus:B/v1/en-zh"], r"opus:B/v1/en-zh names a whole corpus: give it as the only url"),
+        (["opus:B/v1/en-zh", "mtdata:x"], r"mtdata:x names a whole corpus"),
+        ({"source": "opus:B/v1/en-zh", "target": "a"}, r"opus:B/v1/en-zh names a whole corpus"),
+        ("sacrebleu:wmt99/en-zh", r"sacrebleu has no test set 'wmt99/en-zh'.*; an id is sacrebleu:<test set> or"),
+        ("sacrebleu:wmt18", r"sacrebleu:wmt18 is a whole test set; name a pair of it: sacrebleu:wmt18/en-zh"),
+        ("sacrebleu:wmt18/de-en", r"the pairs of wmt18 are en-zh"),
+        ("sacrebleu:iwslt/en-zh", r"iwslt is in a format that nmt_prep does not read; use another set"),
+        ("sacrebleu:several/en-zh", r"several consists of 2 files; name those that you need by url"),
         ("mtdata:nothing", r"mtdata has no such corpus; an id is mtdata:<group>-<name>-<version>-<pair>"),
         ("mtdata:mono", r"mtdata:mono is not a parallel corpus"),
         ("mtdata:hf", r"mtdata:hf is in a format that nmt_prep does not read \(hfds\)"),
@@ -220,9 +193,15 @@ def test_mtdata_id_with_one_file_per_side() -> None:
         ("mtdata:three", r"mtdata:three has more files than a corpus may have"),
     ],
 )
-def test_mtdata_ids_that_cannot_be_corpora(address: str, message: str) -> None:
+def test_ids_that_cannot_be_corpora(url: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        corpus(address)
+        corpus(url)
+
+
+@pytest.mark.usefixtures("sets")
+def test_sacrebleu_test_set_of_other_languages() -> None:
+    with pytest.raises(ConfigError, match="sacrebleu:wmt18/en-zh is for en-zh, but languages is en-de"):
+        corpus("sacrebleu:wmt18/en-zh", ("en", "de"))
 
 
 @pytest.mark.parametrize(
@@ -307,10 +286,7 @@ CORPUS = {"url": "c.tgz", "source": "s", "target": "t"}
 
 def problems(clean: Any) -> list[str]:
     data = {
-        "name": "t",
-        "languages": {"source": "en", "target": "zh"},
-        "output_dir": "run",
-        "seed": 1,
+        **BASE,
         "splits": {
             "train": [{"name": "news", **CORPUS}, {"name": "web.2", **CORPUS}],
             "dev": [{"name": "d", **CORPUS}],

@@ -100,8 +100,7 @@ class FileSteps:
 
     def of_range(self, start: int, end: int) -> StepRange:
         """Returns the hashes of the steps that contain the bytes from ``start`` to ``end``."""
-        first = start // self.step
-        return StepRange(self.step, first, self.hashes[first : -(-end // self.step)])
+        return StepRange(self.step, 0, self.hashes).containing(start, end)
 
 
 @dataclass(frozen=True)

@@ -41,25 +41,21 @@ def test_an_output_file_replaces_a_regular_file(tmp_path: Path) -> None:
     assert path.read_text() == "new"
 
 
-def test_an_output_file_does_not_replace_a_pipe(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with output_file(path) as file:
-        file.write(b"text")
+def test_an_output_file_does_not_replace_a_pipe_or_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``/dev/stderr`` is a link, which leads to a regular file if standard error is redirected."""
+    monkeypatch.setattr(artefacts, "_DEVICES", tmp_path / "dev")
+    pipe, stream = tmp_path / "pipe", tmp_path / "dev" / "stderr"
+    stream.parent.mkdir()
+    os.mkfifo(pipe)
+    (tmp_path / "redirected").touch()
+    stream.symlink_to(tmp_path / "redirected")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    for path in (pipe, stream):
+        with output_file(path) as file:
+            file.write(b"text")
     assert os.read(reader, 10) == b"text"
     os.close(reader)
-    assert path.is_fifo()
-
-
-def test_an_output_file_does_not_replace_a_standard_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``/dev/stderr`` is a link, which leads to a regular file if standard error is redirected."""
-    monkeypatch.setattr(artefacts, "_DEVICES", tmp_path)
-    (tmp_path / "redirected").touch()
-    (tmp_path / "stderr").symlink_to(tmp_path / "redirected")
-    with output_file(tmp_path / "stderr") as file:
-        file.write(b"text")
-    assert (tmp_path / "stderr").is_symlink()
+    assert (pipe.is_fifo(), stream.is_symlink()) == (True, True)
     assert (tmp_path / "redirected").read_text() == "text"
 
 
@@ -116,13 +112,6 @@ def test_remove_partial_ignores_files_that_vanish_meanwhile(tmp_path: Path, monk
     assert not list(tmp_path.iterdir())
 
 
-def test_flush_accepts_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flushed = []
-    monkeypatch.setattr(artefacts.os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
-    artefacts.flush(tmp_path)
-    assert flushed == [tmp_path.stat().st_ino]
-
-
 def test_flush_tree_flushes_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "file").touch()
@@ -130,7 +119,7 @@ def test_flush_tree_flushes_everything(tmp_path: Path, monkeypatch: pytest.Monke
     flushed = []
     monkeypatch.setattr(artefacts.os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
     artefacts.flush_tree(tmp_path)
-    everything = [tmp_path / "sub", tmp_path / "sub" / "file", tmp_path]
+    everything = [tmp_path / "sub", tmp_path / "sub" / "file", tmp_path]  # directories too
     assert flushed == [path.stat().st_ino for path in everything]
 
 

@@ -40,8 +40,8 @@ Kind: TypeAlias = Literal["tar", "zip", "file"]
 class Beginning:
     """The decompressed beginning of a member, or all of it."""
 
-    member: str  # name of the member; empty for a file that is not an archive
-    path: Path  # file with the bytes
+    member: str  # empty for a file that is not an archive
+    path: Path
     size: int | None  # bytes of the member in the archive, before decompression; None if the file is not an archive
     whole: bool  # true if `path` has all bytes of the member
 

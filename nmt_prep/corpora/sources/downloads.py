@@ -173,12 +173,10 @@ class Needed:
 
     @property
     def is_repository(self) -> bool:
-        """True for a repository of the Hugging Face Hub, which stands for some of its files."""
         return is_repository(self.mirrors[0])
 
     @property
     def name(self) -> str:
-        """Name of the file; the same for all mirrors."""
         return file_name(self.mirrors[0])
 
 
@@ -187,9 +185,9 @@ class Downloads:
     """Gets files from the store, the cache or their mirrors. Safe to use from threads for different files."""
 
     store: Store  # the run's own files
-    fetcher: Fetcher  # fetches files that are not available locally
-    cache: DownloadCache | None  # cache that all runs share; None to use none
-    lock: LockFile  # records of files at their first fetch
+    fetcher: Fetcher
+    cache: DownloadCache | None  # shared by all runs; None to use none
+    lock: LockFile
 
     def get(self, file: Needed) -> Stored:
         """Puts a file into the store unless it is there; returns its path, digest and size."""
@@ -207,7 +205,7 @@ class Downloads:
             locked = Locked(address, fetched.sha256, fetched.size, fetched.url, fetched.etag, fetched.time)
         # The order counts if the run is killed: the file, then the note that names it, then the record that pins its
         # digest for all later runs. Each is made only when those before it are on the disk.
-        if is_repository(file.mirrors[0]):
+        if file.is_repository:
             locked = replace(locked, commit=read_listing(self.store.directory / stored.file).commit)
         stored = self._named(stored, file.name)
         if self.cache is not None:

@@ -27,9 +27,9 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 class Resume:
     """State of a partial file, which is kept in a note beside it."""
 
-    url: str  # URL of the file, without secrets
+    url: str  # without secrets
     total: int | None  # bytes of the whole file; None if the server does not say
-    etag: str | None  # ETag of the file
+    etag: str | None
     modified: str | None  # Last-Modified header
     date: str | None  # Date header of the answer that began the file
     size: int  # bytes of the file; in a note, the bytes that are flushed to the disk

@@ -76,51 +76,45 @@ def test_a_local_file_that_is_not_compressed_is_not_copied(tmp_path: Path) -> No
     assert (found.path, found.whole) == (path, True)
 
 
-def test_a_member_that_is_missing(tmp_path: Path) -> None:
-    found = look(tmp_path, tar_of(("d/train.en", b""), ("d/train.de", b"")), "d/train.ed", "d/train.de")
-    assert faults(found) == [
+REFUSED = "is refused: it is not inside the archive; only regular files inside the archive are read"
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted", "member", "message"),
+    [
         (
+            tar_of(("d/train.en", b""), ("d/train.de", b"")),
+            ["d/train.ed", "d/train.de"],
             "d/train.ed",
             (
                 "x.bin has no member 'd/train.ed'; the nearest is 'd/train.en'; it has 'd/train.en', 'd/train.de': "
                 "correct the member's name in the config"
             ),
-        )
-    ]
-
-
-def test_a_member_of_a_file_that_is_no_archive(tmp_path: Path) -> None:
-    assert faults(look(tmp_path, b"a\tb\nc\td\n", "a.en")) == [
+        ),
         (
+            b"a\tb\nc\td\n",
+            ["a.en"],
             "a.en",
             (
                 "x.bin has no member 'a.en', since it is no archive: it looks like columns between tabs (TSV); check "
                 "url, or where the file is the corpus itself, leave the member out"
             ),
-        )
-    ]
-
-
-def test_an_archive_without_the_name_of_a_member(tmp_path: Path) -> None:
-    assert faults(look(tmp_path, zip_of(("a", b"1"), ("b", b"2")), "")) == [
-        ("", "x.bin is an archive ('a', 'b', …); name the members to use in the config")
-    ]
-
-
-@pytest.mark.parametrize(("name", "reason"), [("../a", "not inside the archive"), ("/a", "not inside the archive")])
-def test_a_requested_member_outside_the_archive_is_refused(tmp_path: Path, name: str, reason: str) -> None:
-    assert faults(look(tmp_path, tar_of((name, b"x")), name)) == [
+        ),
         (
-            None,
-            f"x.bin: the member {name!r} is refused: it is {reason}; only regular files inside the archive are read",
-        )
-    ]
-
-
-def test_members_of_the_same_name_are_refused(tmp_path: Path) -> None:
-    assert faults(look(tmp_path, zip_of(("a", b"1"), ("a", b"2")), "a")) == [
-        (None, "x.bin: 'a' occurs twice, so the member is ambiguous")
-    ]
+            zip_of(("a", b"1"), ("b", b"2")),
+            [""],
+            "",
+            "x.bin is an archive ('a', 'b', …); name the members to use in the config",
+        ),
+        (tar_of(("../a", b"x")), ["../a"], None, f"x.bin: the member '../a' {REFUSED}"),
+        (tar_of(("/a", b"x")), ["/a"], None, f"x.bin: the member '/a' {REFUSED}"),
+        (zip_of(("a", b"1"), ("a", b"2")), ["a"], None, "x.bin: 'a' occurs twice, so the member is ambiguous"),
+    ],
+)
+def test_requests_with_a_fault(
+    tmp_path: Path, data: bytes, wanted: list[str], member: str | None, message: str
+) -> None:
+    assert faults(look(tmp_path, data, *wanted)) == [(member, message)]
 
 
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

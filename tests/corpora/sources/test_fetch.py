@@ -171,6 +171,10 @@ def test_a_local_mirror(scene: Scene) -> None:
     (scene.directory / "here").write_bytes(b"abc")
     assert scene.fetch("here").sha256 == ABC
     assert (scene.directory / "here").read_bytes() == b"abc"
+    os.mkfifo(scene.directory / "pipe")
+    for name in ("pipe", "/dev/zero"):
+        with pytest.raises(DownloadError, match=rf"^cannot read .*{name}: it is not a regular file; check the url in"):
+            scene.fetch(name)
 
 
 def test_refused_connection(scene: Scene) -> None:
@@ -301,13 +305,6 @@ def test_a_slow_page(server: WebServer, scene: Scene) -> None:
     page = Answer(b"x" * 4000, 404, {"Content-Type": "text/plain"}, slow=0.1)
     with pytest.raises(DownloadError, match=r"status 404 Not Found.*; check the url"):
         scene.fetch(server.give("/a", page), retries=0)
-
-
-@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
-def test_a_local_mirror_that_is_not_a_file(scene: Scene, name: str) -> None:
-    os.mkfifo(scene.directory / "pipe")
-    with pytest.raises(DownloadError, match=rf"^cannot read .*{name}: it is not a regular file; check the url in the"):
-        scene.fetch(name)
 
 
 def test_a_full_disk_is_not_blamed_on_the_server(

@@ -43,26 +43,18 @@ def test_parts_of_an_object(bucket: Any) -> None:
 
 
 @pytest.mark.usefixtures("bucket")
-def test_parts_of_a_missing_object() -> None:
-    message = r"^memory://bucket/a: there is no such object; check the url"
-    with pytest.raises(DownloadError, match=message), opened_remote("memory://bucket/a", Client(DownloadSettings())):
-        pass
-
-
-@pytest.mark.usefixtures("bucket")
 def test_a_missing_object(scene: Scene) -> None:
-    with pytest.raises(DownloadError, match=r"^memory://bucket/a: there is no such object; check the url"):
+    missing = r"^memory://bucket/a: there is no such object; check the url"
+    with pytest.raises(DownloadError, match=missing), opened_remote("memory://bucket/a", Client(DownloadSettings())):
+        pass
+    with pytest.raises(DownloadError, match=missing):
         scene.fetch("memory://bucket/a")
 
 
-def test_a_wrong_object(bucket: Any, scene: Scene) -> None:
-    bucket.pipe("/bucket/a", b"abd")
+def test_an_object_that_is_wrong_or_too_large(bucket: Any, scene: Scene) -> None:
+    bucket.pipe("/bucket/a", b"abcd")
     with pytest.raises(DownloadError, match=r"^memory://bucket/a: expected SHA-256 0000"):
         scene.fetch("memory://bucket/a", expected="0" * 64)
-
-
-def test_an_object_that_is_too_large(bucket: Any, scene: Scene) -> None:
-    bucket.pipe("/bucket/a", b"abcd")
     with pytest.raises(DownloadError, match="larger than the maximum of 3 bytes"):
         scene.fetch("memory://bucket/a", max_file_bytes=3)
 

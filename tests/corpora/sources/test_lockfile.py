@@ -163,18 +163,15 @@ def test_a_file_of_another_program_is_never_overwritten(
     assert path.read_bytes() == content
 
 
-def test_an_unreadable_lock_file_is_not_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "a.lock"
-    path.mkdir()
-    with pytest.raises(ConfigError, match=rf"^cannot read the lock file {path}: Is a directory$"):
-        LockFile(path, renew=True)
-
-
-def test_a_later_version(tmp_path: Path) -> None:
+def test_lock_files_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
     path.write_text('{"files": {}, "version": 2}')
     with pytest.raises(ConfigError, match="version 2 of lock files is not supported; update nmt_prep"):
         LockFile(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ConfigError, match=rf"^cannot read the lock file {path}: Is a directory$"):
+        LockFile(path, renew=True)
 
 
 def test_unwritable_path(tmp_path: Path) -> None:

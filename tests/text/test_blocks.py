@@ -89,14 +89,11 @@ def test_position_of_invalid_utf8_is_reported(
         read_text(path, AS_IS, Counter())
 
 
-def test_a_character_cut_by_a_newline_is_invalid(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    path.write_bytes(b"ok\n\xe4\xb8\n\xad\n")
+    path.write_bytes(b"ok\n\xe4\xb8\n\xad\n")  # a character cut by a newline
     with pytest.raises(InvalidTextError, match=r"a:2: not UTF-8 at byte 3 "):
         read(path)
-
-
-def test_unreadable_file(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"cannot read .*nothing: No such file"):
         read(tmp_path / "nothing")
 
@@ -120,12 +117,9 @@ def test_strip_of_slices(lines: list[str], first: int) -> None:
     assert strip_lines(array).to_pylist() == [line.strip() for line in lines[first:]]
 
 
-def test_lines_without_outer_space_are_not_copied() -> None:
+def test_lines_without_outer_space_are_not_copied_and_keep_their_type() -> None:
     lines = pa.array(["„a b“", "", "é"])
     assert strip_lines(lines) is lines
-
-
-def test_strip_keeps_the_type() -> None:
     assert strip_lines(pa.array([" a "])).type == pa.string()
 
 

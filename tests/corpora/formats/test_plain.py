@@ -22,7 +22,6 @@ from nmt_prep.corpora.formats.plain import LineGroup, LinePart, TextFile
 from nmt_prep.corpora.parts import PairFile, write_line_parts, write_parts
 from nmt_prep.corpora.reader import numbered
 from nmt_prep.text import chunks
-from nmt_prep.text import chunks as module
 from tests.corpora.formats import builders
 from tests.corpora.formats.builders import read, reader
 from tests.reference import corpora as reference
@@ -44,7 +43,7 @@ def test_sides_of_different_lengths_stay_paired(
 ) -> None:
     sides = [("".join(f"{line}\n" for line in side)).encode() for side in zip(*pairs, strict=True)] or [b"", b""]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BLOCK_BYTES", block)
+        patch.setattr(chunks, "BLOCK_BYTES", block)
         found = read(new_directory(), "plain", *sides, crlf="keep")
     assert found == list(zip(*map(reference.lines, sides), strict=True)) == pairs
 
@@ -52,7 +51,7 @@ def test_sides_of_different_lengths_stay_paired(
 @pytest.mark.parametrize("block", [3, 1 << 20])
 @pytest.mark.parametrize("surplus", [-10, -2, -1, 1, 2])
 def test_unequal_line_counts(tmp_path: Path, surplus: int, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK_BYTES", block)
+    monkeypatch.setattr(chunks, "BLOCK_BYTES", block)
     with pytest.raises(AlignmentError) as caught:
         read(tmp_path, "plain", b"ab\n" * 10, b"xyz\n" * (10 + surplus))
     assert str(caught.value) == (

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from nmt_prep.base.errors import CorpusError, InvalidTextError
 from nmt_prep.text import chunks
-from nmt_prep.text import chunks as module
 from tests.conftest import examples
 from tests.corpora.formats.builders import pairs_of, read, reader
 from tests.reference import corpora as reference
@@ -45,7 +44,7 @@ def test_columns_equal_those_of_the_twin(
     content = "".join("\t".join(row) + "\n" for row in rows).encode()
     options = {"columns": {"source": wanted[0], "target": wanted[1]}, "header": header, "crlf": "keep"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BLOCK_BYTES", block)
+        patch.setattr(chunks, "BLOCK_BYTES", block)
         found = read(new_directory(), "tsv", content, **options)
     source, target = reference.columns(content, wanted[:2], header)
     assert found == list(zip(source, target, strict=True))
@@ -53,7 +52,7 @@ def test_columns_equal_those_of_the_twin(
 
 @pytest.mark.parametrize("block", [6, 1 << 20])
 def test_too_few_columns(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK_BYTES", block)
+    monkeypatch.setattr(chunks, "BLOCK_BYTES", block)
     with pytest.raises(CorpusError) as caught:
         read(tmp_path, "tsv", b"en\tzh\na\tb\nonly one\nc\td\n", header=True)
     assert str(caught.value) == (
@@ -62,14 +61,16 @@ def test_too_few_columns(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyP
     )
 
 
-def test_an_empty_last_line_has_too_few_columns(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"a\.tsv:2: 1 column,"):
-        read(tmp_path, "tsv", b"a\tb\n\n")
-
-
-def test_invalid_utf8(tmp_path: Path) -> None:
-    with pytest.raises(InvalidTextError, match=r"a\.tsv:2: not UTF-8 at byte 6 of"):
-        read(tmp_path, "tsv", b"a\tb\nc\t\xfe\n")
+@pytest.mark.parametrize(
+    ("content", "kind", "message"),
+    [
+        (b"a\tb\n\n", CorpusError, r"a\.tsv:2: 1 column,"),
+        (b"a\tb\nc\t\xfe\n", InvalidTextError, r"a\.tsv:2: not UTF-8 at byte 6 of"),
+    ],
+)
+def test_bad_lines(tmp_path: Path, content: bytes, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        read(tmp_path, "tsv", content)
 
 
 def test_one_side_only(tmp_path: Path) -> None:

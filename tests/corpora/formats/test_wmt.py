@@ -80,39 +80,40 @@ def test_a_segment_missing_from_the_target(tmp_path: Path) -> None:
     )
 
 
-def test_a_segment_missing_from_the_source(tmp_path: Path) -> None:
-    with pytest.raises(AlignmentError, match=r"a-src\.sgm: doc 'd2', seg '1' is missing, but .*a-ref\.sgm has it"):
-        read(tmp_path, "sgm", SOURCE.replace(b'<seg id="1">Three</seg>', b""), SOURCE)
+SECOND = SOURCE.replace(b'id="3"', b'id="2"')
 
 
-@pytest.mark.parametrize("side", [0, 1])
-def test_duplicate_segment(tmp_path: Path, side: int) -> None:
-    contents = [SOURCE, SOURCE]
-    contents[side] = SOURCE.replace(b'id="3"', b'id="2"')
-    with pytest.raises(AlignmentError, match=rf"{['a-src', 'a-ref'][side]}\.sgm: doc 'd1', seg '2' occurs twice"):
-        read(tmp_path, "sgm", *contents)
-
-
-@pytest.mark.parametrize("cut", [b"</seg></p></doc>\n</srcset>", b"One</seg>"])
-def test_unclosed_segment(tmp_path: Path, cut: bytes) -> None:
-    with pytest.raises(CorpusError, match=r"a-ref\.sgm: doc 'd\d', seg '\d' has no </seg>"):
-        read(tmp_path, "sgm", SOURCE, SOURCE.replace(cut, b""))
-
-
-def test_a_segment_without_id(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"a-src\.sgm:3: a seg of doc 'd1' has no id"):
-        read(tmp_path, "sgm", SOURCE.replace(b' id="2"', b""), SOURCE)
+@pytest.mark.parametrize(
+    ("source", "target", "kind", "message"),
+    [
+        (
+            SOURCE.replace(b'<seg id="1">Three</seg>', b""),
+            SOURCE,
+            AlignmentError,
+            r"a-src\.sgm: doc 'd2', seg '1' is missing, but .*a-ref\.sgm has it",
+        ),
+        (SECOND, SOURCE, AlignmentError, r"a-src\.sgm: doc 'd1', seg '2' occurs twice"),
+        (SOURCE, SECOND, AlignmentError, r"a-ref\.sgm: doc 'd1', seg '2' occurs twice"),
+        (
+            SOURCE,
+            SOURCE.replace(b"</seg></p></doc>\n</srcset>", b""),
+            CorpusError,
+            r"a-ref\.sgm: doc 'd\d', seg '\d' has no </seg>",
+        ),
+        (SOURCE, SOURCE.replace(b"One</seg>", b""), CorpusError, r"a-ref\.sgm: doc 'd\d', seg '\d' has no </seg>"),
+        (SOURCE.replace(b' id="2"', b""), SOURCE, CorpusError, r"a-src\.sgm:3: a seg of doc 'd1' has no id"),
+        (SOURCE.replace(b"One", b"\xff"), SOURCE, InvalidTextError, r"a-src\.sgm:3: not UTF-8"),
+    ],
+)
+def test_bad_files(tmp_path: Path, source: bytes, target: bytes, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        read(tmp_path, "sgm", source, target)
 
 
 @pytest.mark.parametrize("entity", ["&#xD800;", "&#1114112;"])
 def test_invalid_character_references(tmp_path: Path, entity: str) -> None:
     with pytest.raises(InvalidTextError, match=rf"a-ref\.sgm: doc 'd', seg '1' refers to {entity}"):
         text_of(tmp_path, entity)
-
-
-def test_invalid_utf8(tmp_path: Path) -> None:
-    with pytest.raises(InvalidTextError, match=r"a-src\.sgm:3: not UTF-8"):
-        read(tmp_path, "sgm", SOURCE.replace(b"One", b"\xff"), SOURCE)
 
 
 SEVERAL = """<refset><doc docid="d1" sysid="A"><seg id="1">甲头</seg><seg id="2">甲一</seg><seg id="3">甲二</seg></doc>

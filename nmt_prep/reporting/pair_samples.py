@@ -88,10 +88,7 @@ class PairSample:
         )
 
     def save(self, path: Path) -> None:
-        texts = {
-            "examples": [*map(vars, self.examples)],
-            "longest": [*map(vars, self.longest)],
-        }
+        texts = {"examples": [*map(vars, self.examples)], "longest": [*map(vars, self.longest)]}
         held = io.BytesIO()
         np.save(held, np.frombuffer(json.dumps(texts).encode(), np.uint8))
         np.save(held, self.lengths)
@@ -147,7 +144,9 @@ class SampleCollector:
                 self._examples.append(self._pair(int(chosen[place]), first, rank, text, ids))
         least = _longer(self._longest[-1]) if len(self._longest) == LONGEST else 0
         if longest - min(frame.size for frame in self._frames.values()) > least:
-            self._keep_longest(first, text, ids)
+            source, target = (ids[side].lengths for side in SIDES)
+            places = np.argsort(-np.maximum(source, target), kind="stable")[:LONGEST].tolist()
+            self._longest = _longest([*self._longest, *(self._pair(place, first, 0, text, ids) for place in places)])
 
     def result(self) -> PairSample:
         characters = {side: np.flatnonzero(self._characters[side]) for side in SIDES}
@@ -173,11 +172,6 @@ class SampleCollector:
         native = Lines(column.data, column.offsets)
         lengths = [pieces, line_lengths(native, "word"), line_lengths(native, "char")]
         return np.stack([unit.astype(np.int32) for unit in lengths], axis=1)
-
-    def _keep_longest(self, first: int, text: Mapping[Side, pa.Array], ids: Mapping[Side, Ragged]) -> None:
-        source, target = (ids[side].lengths for side in SIDES)
-        chosen = np.argsort(-np.maximum(source, target), kind="stable")[:LONGEST].tolist()
-        self._longest = _longest([*self._longest, *(self._pair(place, first, 0, text, ids) for place in chosen)])
 
     def _pair(
         self, place: int, first: int, rank: int, text: Mapping[Side, pa.Array], ids: Mapping[Side, Ragged]

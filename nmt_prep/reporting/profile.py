@@ -112,10 +112,6 @@ class TextProfile:
 def corpus_profile(sample: PairSample, stats: PairStats, words: Mapping[Side, Sequence[str]]) -> CorpusProfile:
     """Returns the profile of a corpus."""
     lengths = {unit: tuple(sample.lengths[:, side, number] for side in (0, 1)) for number, unit in enumerate(UNITS)}
-
-    def side_histograms(side: int) -> dict[str, list[int]]:
-        return {unit: count_bins(length_bins(both[side])) for unit, both in lengths.items()}
-
     return CorpusProfile(
         pairs=stats.pairs,
         tokens={"source": stats.source_tokens, "target": stats.target_tokens},
@@ -128,7 +124,10 @@ def corpus_profile(sample: PairSample, stats: PairStats, words: Mapping[Side, Se
             side: {unit: int(both[number].sum(dtype=np.int64)) for unit, both in lengths.items()}
             for number, side in enumerate(SIDES)
         },
-        lengths={side: side_histograms(number) for number, side in enumerate(SIDES)},
+        lengths={
+            side: {unit: count_bins(length_bins(both[number])) for unit, both in lengths.items()}
+            for number, side in enumerate(SIDES)
+        },
         joint={unit: joint_counts(*both) for unit, both in lengths.items()},
         ratios={unit: ratio_counts(*both) for unit, both in lengths.items()},
         examples=[_in_words(pair, words) for pair in sample.examples],

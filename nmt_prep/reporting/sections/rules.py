@@ -115,7 +115,8 @@ def _histogram(summary: Json, split: str, rule: str, column: str) -> Markup:
         caption=f"Values of the rule {title}; what this rule alone would keep with another threshold",
         sort=False,
     )
-    failed, total, unit = sum(shown["failed"] for shown in summands), int(sum(both)), _unit(column)
+    failed, total = sum(shown["failed"] for shown in summands), int(sum(both))
+    unit = f"{column} lines" if column in SIDES else "pairs"
     explorer = _json(
         {
             "rule": rule,
@@ -136,10 +137,6 @@ def _histogram(summary: Json, split: str, rule: str, column: str) -> Markup:
     series = [Series("rules", "kept or dropped", both), Series("kept", "kept", kept)]
     shown = bar_figure(title, how, series, texts, x=_axis(edges, bounds), places="value", log=True, data=data)
     return el("div", shown, class_="rule", data_rule=explorer)
-
-
-def _unit(column: str) -> str:
-    return f"{column} lines" if column in SIDES else "pairs"
 
 
 def _json(value: object) -> str:

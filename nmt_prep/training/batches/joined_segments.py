@@ -24,7 +24,7 @@ from nmt_prep.training.batches.cutting import PlannedWindow
 from nmt_prep.training.batches.epoch import EpochOrder, SplitIndex, Window
 from nmt_prep.training.batches.options import BatchRule, Options
 from nmt_prep.training.batches.vectors import Int64s, spans, sums_before
-from nmt_prep.training.records.dataset_json import CorpusInfo, DatasetInfo, DocumentsInfo, Histogram
+from nmt_prep.training.records.dataset_json import DatasetInfo, DocumentsInfo, Histogram
 from nmt_prep.training.records.document_index import Repeated
 from nmt_prep.training.records.record_columns import SATURATED
 from nmt_prep.training.records.shard_reader import PairColumns
@@ -114,7 +114,9 @@ class Joining:
         """Returns how the segments of a split are joined; None for single segments."""
         if dataset.documents is None:
             return None
-        sizes = {side: [_frame_sizes(dataset, corpus, side) for corpus in dataset.corpora[split]] for side in SIDES}
+        frames = {"source": dataset.vocab.source.frame, "target": dataset.vocab.target.frame}
+        corpora = dataset.corpora[split]
+        sizes = {side: [frame_sizes(frames[side], corpus.tag.get(side)) for corpus in corpora] for side in SIDES}
         before, after = (
             {side: np.array([size[place] for size in sizes[side]], np.int64) for side in SIDES} for place in (0, 1)
         )
@@ -333,8 +335,3 @@ def _mixed(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     state ^= state >> np.uint64(31)
     state = state * np.uint64(0xBF58476D1CE4E5B9)
     return state ^ (state >> np.uint64(30))
-
-
-def _frame_sizes(dataset: DatasetInfo, corpus: CorpusInfo, side: Side) -> tuple[int, int]:
-    vocabulary = dataset.vocab.source if side == "source" else dataset.vocab.target
-    return frame_sizes(vocabulary.frame, corpus.tag.get(side))

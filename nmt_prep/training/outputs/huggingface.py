@@ -124,7 +124,9 @@ class TextRows:
         self._choices = len(task.options.prompts) if prompts else 0
         self._before = pa.array([prompt.before for prompt in prompts], pa.large_string())
         self._after = pa.array([prompt.after for prompt in prompts], pa.large_string())
-        self.schema = self._messages_schema() if prompts else self._translation_schema()
+        messages = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+        chat = pa.schema([("messages", messages), *_other_fields(task)])
+        self.schema = chat if prompts else self._translation_schema()
 
     def batches(self, tick: Tick) -> Iterator[Sized]:
         position = self._task.start
@@ -143,10 +145,6 @@ class TextRows:
         metadata = json.dumps({"info": {"features": features}})
         kind = pa.struct([(code, pa.string()) for code in self._codes])
         return pa.schema([("translation", kind), *_other_fields(self._task)], {"huggingface": metadata})
-
-    def _messages_schema(self) -> pa.Schema:
-        kind = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
-        return pa.schema([("messages", kind), *_other_fields(self._task)])
 
     def _translations(self, batch: TextBatch) -> pa.Array:
         return pa.StructArray.from_arrays(
@@ -284,16 +282,7 @@ def _card(made: Made[HuggingFaceOptions]) -> list[str]:
 HUGGINGFACE = HuggingFace()
 
 
-_SIZES = (
-    (10**3, "n<1K"),
-    (10**4, "1K<n<10K"),
-    (10**5, "10K<n<100K"),
-    (10**6, "100K<n<1M"),
-    (10**7, "1M<n<10M"),
-    (10**8, "10M<n<100M"),
-    (10**9, "100M<n<1B"),
-    (10**10, "1B<n<10B"),
-)
+_SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B")
 
 
 def card_config(name: str, directory: str, splits: Iterable[str], digests: Mapping[str, str]) -> dict[str, object]:
@@ -349,4 +338,5 @@ def plain_markdown(text: str) -> str:
 
 def size_category(pairs: int) -> str:
     """Returns the Hub's name for a size."""
-    return next((name for limit, name in _SIZES if pairs < limit), "10B<n<100B")
+    place = min(max(len(str(pairs)) - 3, 0), len(_SIZES) - 1)
+    return "<n<".join(_SIZES[place - 1 : place + 1]) if place else "n<1K"

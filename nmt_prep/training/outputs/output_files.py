@@ -151,8 +151,11 @@ class SequenceFile:
         self._data.write(values.astype(self._dtype, copy=False).data.cast("B"))
         self._index.write(np.diff(offsets).astype("<i4").tobytes())
 
-    def write_offsets(self) -> None:
-        """Writes the offset of each sequence in bytes: int64. The lengths are read back from the file."""
+    def finish(self, *, documents: bool) -> None:
+        """Writes the offset of each sequence in bytes, then the bounds of Megatron's documents, if asked for: int64.
+
+        The lengths are read back from the file. Each sequence is a document.
+        """
         end = 0
         for first in range(0, self._sequences, _BLOCK):
             count = min(_BLOCK, self._sequences - first)
@@ -161,9 +164,7 @@ class SequenceFile:
             self._index.write((ends - lengths.astype(np.int64) * self._dtype.itemsize).astype("<i8").tobytes())
             end = int(ends[-1])
 
-    def write_documents(self) -> None:
-        """Writes the bounds of Megatron's documents, one sequence per document: int64."""
-        for first in range(0, self._sequences + 1, _BLOCK):
+        for first in range(0, self._sequences + 1, _BLOCK) if documents else ():
             last = min(first + _BLOCK, self._sequences + 1)
             self._index.write(np.arange(first, last, dtype="<i8").tobytes())
 
@@ -182,6 +183,4 @@ def sequence_file(
         head += struct.pack("<Q", sequences + 1) if documents else b""
         file = SequenceFile(data, index, dtype, sequences, head)
         yield file, lambda: (data.facts, index.facts)
-        file.write_offsets()
-        if documents:
-            file.write_documents()
+        file.finish(documents=documents)

@@ -121,8 +121,7 @@ _AT_A_TIME = 1 << 20
 
 def column_path(shard: str | Path, column: str) -> Path:
     """Returns the path of the file of a column of a shard."""
-    index = index_path(shard)
-    return index.with_name(f"{Path(shard).name}.{column}")
+    return index_path(shard).with_name(f"{Path(shard).name}.{column}")
 
 
 def note_path(spill: Path, column: str) -> Path:

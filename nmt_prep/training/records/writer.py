@@ -25,7 +25,7 @@ from nmt_prep.base.digests import HashedFile
 from nmt_prep.base.errors import RecordsError
 from nmt_prep.training.records.dataset_json import IndexInfo, PairStats, ShardInfo
 from nmt_prep.training.records.record_columns import SATURATED, IndexWriter, index_path
-from nmt_prep.training.records.shuffle_plan import PAIRS_PER_BLOCK, GlobalShuffle, Layout, ShardPlan
+from nmt_prep.training.records.shuffle_plan import PAIRS_PER_BLOCK, GlobalShuffle, ShardPlan
 from nmt_prep.training.records.text_records import Columns, blocks_of, text_schema
 
 _MAGIC = b"nmtspil3"
@@ -249,31 +249,14 @@ def _gather(
 _COPY_BYTES = 4 << 20
 
 
-def write_shards(
-    paths: Sequence[str | Path], plan: ShardPlan, first: int, spills: Sequence[str | Path]
-) -> list[ShardInfo]:
+def write_shards(paths: Sequence[Path], plan: ShardPlan, first: int, spills: Sequence[str | Path]) -> list[ShardInfo]:
     """Writes consecutive shards, each with the pairs at its positions as records of the plan's layout, and its index.
 
     The pairs are in order of position; in layout ``packed`` each group of 16,384 pairs is in the order of its rows. The
     bytes only depend on the pairs, the shuffle, the number of shards and the layout. Needs memory for one bucket and
     some MiB. All files are written atomically and flushed together, the shards last.
     """
-    buckets = [shard_buckets(path, plan, shard, spills) for shard, path in enumerate(paths, first)]
-    return _write_all(list(map(Path, paths)), buckets, plan.layout, plan.row_length, plan.text_columns)
-
-
-def write_buckets(path: str | Path, buckets: Iterable[Bucket], layout: Layout, row_length: int) -> ShardInfo:
-    """Writes the pairs of buckets, in their order, as a shard with its index; see :func:`write_shards`."""
-    return _write_all([Path(path)], [buckets], layout, row_length)[0]
-
-
-def _write_all(
-    paths: Sequence[Path],
-    shards: Sequence[Iterable[Bucket]],
-    layout: Layout,
-    row_length: int,
-    columns: Columns = (),
-) -> list[ShardInfo]:
+    shards = [shard_buckets(path, plan, shard, spills) for shard, path in enumerate(paths, first)]
     outputs = [_Output() for _ in paths]
     # Indexes come first and shards last: a shard that exists has its index, whenever the program was killed.
     with atomic_writes([*map(index_path, paths), *paths]) as unfinished:
@@ -286,12 +269,12 @@ def _write_all(
                 FlushingWriter(shard_file) as flushing,
             ):
                 output.open(flushing, index_file)
-                if layout == "example":
+                if plan.layout == "example":
                     output.write_examples(buckets)
-                elif layout == "text":
-                    output.write_text(buckets, columns)
+                elif plan.layout == "text":
+                    output.write_text(buckets, plan.text_columns)
                 else:
-                    output.write_chunks(buckets, row_length if layout == "packed" else 0)
+                    output.write_chunks(buckets, plan.row_length if plan.layout == "packed" else 0)
                 output.index.finish()
     return [output.info(path) for output, path in zip(outputs, paths, strict=True)]
 

@@ -30,7 +30,6 @@ from nmt_prep.training.tensorflow.windows import (
     corpora_of,
     parse,
     read_windows,
-    weights_of,
     windows_of_epoch,
     windows_of_passes,
 )
@@ -63,7 +62,8 @@ class WindowSteps(NamedTuple):
             if self.plan.language_pairs is not None:
                 columns["language_pairs"] = tf.gather(self.plan.language_pairs, corpora)
         if "weight" in read.columns:
-            columns["weights"] = weights_of(read.columns["weight"])
+            joined = tf.strings.reduce_join(read.columns["weight"])
+            columns["weights"] = tf.io.decode_raw(joined, tf.float32, little_endian=True)
         for name, column in columns.items():
             chosen = tf.gather(column, batches.pairs)
             columns[name] = chosen if name == "weights" else tf.cast(chosen, tf.int32)
@@ -82,7 +82,9 @@ class WindowSteps(NamedTuple):
     def _finish(self, batch: Any) -> Any:
         """Returns a batch as the features that were asked for, with static shapes if all batches have the same."""
         if self.features == "t2t" and not isinstance(batch, dict):
-            batch = _t2t_features(batch)
+            fields = batch._asdict()
+            columns = {name: fields[name] for name in _COLUMNS if fields.get(name) is not None}
+            batch = {"inputs": batch.source, "targets": batch.target_output, **columns}
         shape = self._static_shape()
         return batch if shape is None else _with_shape(batch, shape)
 
@@ -98,21 +100,15 @@ class WindowSteps(NamedTuple):
         return rule.buckets.capacities[0], rule.buckets.limits[0]
 
 
-def _t2t_features(batch: Any) -> dict[str, tf.Tensor]:
-    columns = {name: column for name, column in batch._asdict().items() if name in _COLUMNS and column is not None}
-    return {"inputs": batch.source, "targets": batch.target_output, **columns}
-
-
 def _with_shape(batch: Any, shape: tuple[int | None, int]) -> Any:
     """Returns a batch with static shapes, except for the field ``ignored`` and columns of packed rows."""
     fields = batch if isinstance(batch, dict) else batch._asdict()
     free = _COLUMNS if "inputs_segmentation" in fields else ("ignored",)
-    shaped = {name: field if name in free else _ensured(field, shape) for name, field in fields.items()}
+    shaped = {
+        name: field if field is None or name in free else tf.ensure_shape(field, shape[: field.shape.rank])
+        for name, field in fields.items()
+    }
     return shaped if isinstance(batch, dict) else type(batch)(**shaped)
-
-
-def _ensured(field: tf.Tensor | None, shape: tuple[int | None, int]) -> tf.Tensor | None:
-    return None if field is None else tf.ensure_shape(field, shape[: field.shape.rank])
 
 
 @without_autograph

@@ -238,11 +238,6 @@ def corpora_of(entries: tf.Tensor) -> tf.Tensor:
     return tf.cast(tf.reshape(columns, [-1, PAIR_BYTES // 2])[:, 2], tf.int64)
 
 
-def weights_of(column: tf.Tensor) -> tf.Tensor:
-    """Returns the weight of each pair, float32, from strings."""
-    return tf.io.decode_raw(tf.strings.reduce_join(column), tf.float32, little_endian=True)
-
-
 _PAIRS_PER_BLOCK = 4096
 _DRAINS = 32  # parts in which the shuffle buffer is emptied at the end
 

@@ -52,34 +52,24 @@ def test_facts_recorded_with_a_vocabulary(tmp_path: Path) -> None:
     }
 
 
-def test_a_sentencepiece_model_is_trained_for_its_layout(tmp_path: Path) -> None:
-    vocab = {"kind": "sentencepiece", "size": 120, "id_layout": "fairseq", "options": {"hard_vocab_limit": False}}
+@pytest.mark.parametrize(
+    ("layout", "file", "stored", "ids", "first", "has_special"),
+    [
+        ("fairseq", "vocab.small.120.en.model", "fairseq", (0, 1, 2, 3), ("<s>", "<pad>", "</s>", "<unk>"), True),
+        ("marian", "vocab.small.120.en.spm", "sentencepiece", (None, None, 0, 1), ("</s>", "<unk>"), False),
+    ],
+)
+def test_a_sentencepiece_model_is_trained_for_its_layout(
+    tmp_path: Path, layout: str, file: str, stored: Any, ids: Any, first: tuple[str, ...], has_special: bool
+) -> None:
+    vocab = {"kind": "sentencepiece", "size": 120, "id_layout": layout, "options": {"hard_vocab_limit": False}}
     facts = build(tmp_path, vocab=vocab)["source"]
-    assert {key: facts[key] for key in ("bos_id", "pad_id", "eos_id", "unk_id")} == {
-        "bos_id": 0,
-        "pad_id": 1,
-        "eos_id": 2,
-        "unk_id": 3,
-    }
-    tokenizer = nmt_prep.load_tokenizer(tmp_path / "run" / "vocab" / facts["file"], id_layout="fairseq")
-    assert tokenizer.pieces[:4] == ("<s>", "<pad>", "</s>", "<unk>")
-    assert tokenizer.pieces[-1] == "<mask>"
-
-
-def test_a_sentencepiece_model_is_trained_for_marian(tmp_path: Path) -> None:
-    vocab = {"kind": "sentencepiece", "size": 120, "id_layout": "marian", "options": {"hard_vocab_limit": False}}
-    facts = build(tmp_path, vocab=vocab)["source"]
-    assert {key: facts[key] for key in ("file", "id_layout", "eos_id", "unk_id", "bos_id", "pad_id")} == {
-        "file": "vocab.small.120.en.spm",
-        "id_layout": "sentencepiece",
-        "eos_id": 0,
-        "unk_id": 1,
-        "bos_id": None,
-        "pad_id": None,
-    }
-    tokenizer = nmt_prep.load_tokenizer(tmp_path / "run" / "vocab" / facts["file"])
-    assert list(tokenizer.pieces[:2]) == ["</s>", "<unk>"]
-    assert not {"<s>", "<pad>"} & set(tokenizer.pieces)
+    assert (facts["file"], facts["id_layout"]) == (file, stored)
+    assert tuple(facts[f"{piece}_id"] for piece in ("bos", "pad", "eos", "unk")) == ids
+    tokenizer = nmt_prep.load_tokenizer(tmp_path / "run" / "vocab" / facts["file"], id_layout=stored)
+    assert tokenizer.pieces[: len(first)] == first
+    assert (tokenizer.pieces[-1] == "<mask>") == has_special
+    assert bool({"<s>", "<pad>"} & set(tokenizer.pieces)) == has_special
 
 
 def test_a_shared_vocabulary_serves_both_sides(tmp_path: Path) -> None:

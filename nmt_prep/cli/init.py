@@ -11,6 +11,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from textwrap import wrap
@@ -161,13 +162,9 @@ def _check_new(file: Path, *, force: bool, ask: bool) -> None:
     """Checks that a file does not exist, or may be replaced."""
     if file.is_dir():
         raise OutputError(f"{file} is a directory; name the file to write")
-    if (
-        force
-        or not (file.exists() or file.is_symlink())
-        or (ask and _agreed(f"{file} exists. Replace it? (yes or no)"))
-    ):
-        return
-    raise OutputError(f"{file} exists; name another file, or give --force to replace it")
+    exists = file.exists() or file.is_symlink()
+    if exists and not force and not (ask and _agreed(f"{file} exists. Replace it? (yes or no)")):
+        raise OutputError(f"{file} exists; name another file, or give --force to replace it")
 
 
 class _Corpora:
@@ -216,22 +213,21 @@ class _Corpora:
         for split, text in ((split, text) for split, texts in given.items() for text in texts):
             self.add(split, text)
 
-        def asked(question: str, split: str) -> bool:
-            def added(text: str) -> bool:
-                if text:
-                    self.add(split, text)
-                return bool(text)
-
-            return _ask(question, "", added)
+        def added(split: str, text: str) -> bool:
+            if text:
+                self.add(split, text)
+            return bool(text)
 
         if ask and "train" not in self.splits:
             typer.echo(_QUESTION)
-            while asked(f"Corpus {len(self.splits.get('train', ())) + 1}", "train") or "train" not in self.splits:
+            adding = partial(added, "train")
+            while _ask(f"Corpus {len(self.splits.get('train', ())) + 1}", "", adding) or "train" not in self.splits:
                 if "train" not in self.splits:
                     print_remark("a config needs at least one training corpus")
         for split, example in (("dev", "wmt22"), ("test", "wmt23")) if ask else ():
             if split not in self.splits:
-                asked(f"{split.capitalize()} set, such as sacrebleu:{example} or two files (empty for none)", split)
+                question = f"{split.capitalize()} set, such as sacrebleu:{example} or two files (empty for none)"
+                _ask(question, "", partial(added, split))
         if "train" not in self.splits:
             raise ArgumentError("no training corpus is named: give --train, --opus, --mtdata or --recipe")
         self.splits = {split: self.splits[split] for split in given if split in self.splits}

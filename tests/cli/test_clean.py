@@ -72,11 +72,8 @@ def test_blocks_stay_in_order(config: Path) -> None:
     assert output == text
 
 
-def test_empty_input(config: Path) -> None:
+def test_empty_input_and_a_last_line_without_newline(config: Path) -> None:
     assert cleaned(config, "") == ("", "0 pairs read, 0 kept, 0 dropped (0.0%)\n")
-
-
-def test_the_last_line_needs_no_newline(config: Path) -> None:
     assert cleaned(config, "a\tb", "--quiet") == ("a\tb\n", "")
 
 
@@ -136,6 +133,10 @@ def test_deduplication_is_left_out_with_a_remark(config: Path) -> None:
     assert output == "a\tb\n" * 2
     assert messages.startswith("clean.dedup (line 3): it is left out: it needs all pairs\n")
     assert "dedup" not in cleaned(config, "ab\tcd\n", "--set", "clean.dedup.pair=off")[1]
+    output, messages = cleaned(config, "two words\tzwei Worte\n" * 2, "--set", "clean.preset=light")
+    assert output == "two words\tzwei Worte\n" * 2
+    assert "clean.preset light: dedup is left out: it needs all pairs\n" in messages
+    assert "left out" not in cleaned(config, "a\tb\n")[1]
 
 
 def test_functions_print_to_standard_error(config: Path) -> None:
@@ -152,13 +153,6 @@ def test_a_pair_on_which_a_pattern_takes_for_ever_is_named(config: Path, monkeyp
     assert refused(config, text, *rules).startswith(
         "nmt-prep: error: clean.rules.regex, for the corpus standard input, line 3: the search for the pattern slow"
     )
-
-
-def test_the_deduplication_of_a_preset_is_left_out_with_a_remark(config: Path) -> None:
-    output, messages = cleaned(config, "two words\tzwei Worte\n" * 2, "--set", "clean.preset=light")
-    assert output == "two words\tzwei Worte\n" * 2
-    assert "clean.preset light: dedup is left out: it needs all pairs\n" in messages
-    assert "left out" not in cleaned(config, "a\tb\n")[1]
 
 
 def test_all_problems_of_the_two_sections_are_listed(config: Path) -> None:

@@ -25,7 +25,7 @@ def config(tmp_path: Path) -> Path:
     return write_config(tmp_path)
 
 
-def test_run_prints_stages_records_and_then_that_nothing_changed(config: Path) -> None:
+def test_run_prints_stages_records_a_batch_and_then_that_nothing_changed(config: Path) -> None:
     first = nmt_prep("run", config)
     assert first.returncode == 0
     assert first.stderr == ""
@@ -34,21 +34,16 @@ def test_run_prints_stages_records_and_then_that_nothing_changed(config: Path) -
     assert any(line.split()[:1] == ["compile"] and "empty_target 1" in line for line in lines)
     assert f"records: {config.parent / 'run' / 'records'}" in lines
     assert "  train: 300 pairs in 3 shards: small-train-00000-of-00003 … small-train-00002-of-00003" in lines
-
-    second = nmt_prep("run", config)
-    assert "compile: fresh" in second.stdout.splitlines()
-    assert not any(line.startswith("  shuffle ") for line in lines)
-    assert "  shuffle " in nmt_prep("run", config, "--force", "encode", "--verbose").stdout
-    assert nmt_prep("run", config, "--quiet").stdout == ""
-
-
-def test_a_run_that_writes_records_ends_with_a_decoded_batch(config: Path) -> None:
-    first = nmt_prep("run", config)
-    assert first.returncode == 0
     preview = first.stdout[first.stdout.index("a batch: source [") : first.stdout.index("stage ")]
     assert "  source ids: " in preview
     assert preview.count("  target:     ") == 3
-    assert "a batch" not in nmt_prep("run", config).stdout
+
+    second = nmt_prep("run", config)
+    assert "compile: fresh" in second.stdout.splitlines()
+    assert "a batch" not in second.stdout
+    assert not any(line.startswith("  shuffle ") for line in lines)
+    assert "  shuffle " in nmt_prep("run", config, "--force", "encode", "--verbose").stdout
+    assert nmt_prep("run", config, "--quiet").stdout == ""
 
 
 def test_the_preview_with_modifiers_has_single_segments(tmp_path: Path) -> None:
@@ -150,14 +145,10 @@ def test_a_strict_run_makes_everything_and_ends_with_status_3(config: Path) -> N
     assert nmt_prep("run", config, "--quiet", "--strict").returncode == 3  # also if nothing changed
 
 
-def test_warnings_are_part_of_the_summary(complete: Path) -> None:
-    lines = nmt_prep("run", complete).stdout.splitlines()
-    assert f"warning: {SMALL}" in lines
-
-
-def test_records_and_page_are_named_at_the_end(complete: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_summary_has_warnings_records_and_page(complete: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(complete.parent)
     lines = nmt_prep("run", complete, "--set", "output_dir=run").stdout.splitlines()
+    assert f"warning: {SMALL}" in lines
     assert f"records: {complete.parent / 'run' / 'records'}" in lines
     assert lines[-1] == f"report: {complete.parent / 'run' / 'report' / 'index.html'}"
 

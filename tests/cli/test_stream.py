@@ -136,15 +136,18 @@ def test_a_trainer_that_dies(place: Path, tmp_path: Path) -> None:
     assert f"{state}: the state of another stream (columns differs)" in " ".join(other.stderr.split())
 
 
+def started(*arguments: str | Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "nmt_prep", "stream", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
 )
 def test_a_signal_leaves_an_exact_state(place: Path, tmp_path: Path, number: int, status: int) -> None:
     """The row that was begun is finished, with the pair that Noise added, though the stream waits for the reader."""
     state, config = tmp_path / "state.json", place / "noisy.yaml"
-    command = [sys.executable, "-m", "nmt_prep", "stream", str(config), "--state", str(state), "--epochs", "1"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    with process:
+    with started(config, "--state", state, "--epochs", "1") as process:
         assert process.stdout is not None
         assert process.stderr is not None
         first = process.stdout.readline()
@@ -153,13 +156,12 @@ def test_a_signal_leaves_an_exact_state(place: Path, tmp_path: Path, number: int
         assert b"interrupted; go on with --from " in process.stderr.read()
     assert process.returncode == status
     assert (read[-1], 2 * json.loads(state.read_text())["row"]) == ("\n", read.count("\n"))
-    assert read + nmt_prep(*command[3:]).stdout == nmt_prep(*command[3:5], "--epochs", "1").stdout
+    rest = nmt_prep("stream", config, "--state", state, "--epochs", "1").stdout
+    assert read + rest == nmt_prep("stream", config, "--epochs", "1").stdout
 
 
 def test_a_second_signal_ends_a_stream_that_nobody_reads(place: Path) -> None:
-    command = [sys.executable, "-m", "nmt_prep", "stream", str(place / "noisy.yaml")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    with process:
+    with started(place / "noisy.yaml") as process:
         assert process.stdout is not None
         process.stdout.readline()
         while process.poll() is None:
@@ -170,8 +172,7 @@ def test_a_second_signal_ends_a_stream_that_nobody_reads(place: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["reader", "interrupt"])
 def test_a_stream_without_end_ends_with_its_reader(place: Path, ending: str) -> None:
-    command = [sys.executable, "-m", "nmt_prep", "stream", str(place / "plain.yaml")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    process = started(place / "plain.yaml")
     assert process.stdout is not None
     assert process.stderr is not None
     assert process.stdout.readline().count(b"\t") == 1

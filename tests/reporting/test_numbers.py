@@ -21,26 +21,21 @@ UNITS = ("piece", "word", "char")
 
 
 @pytest.fixture(scope="module")
-def place(toy: Path) -> Path:
-    return toy
+def summary(toy: Path) -> dict[str, Any]:
+    return summary_of(toy)
 
 
 @pytest.fixture(scope="module")
-def summary(place: Path) -> dict[str, Any]:
-    return summary_of(place)
-
-
-@pytest.fixture(scope="module")
-def tokenizers(place: Path) -> dict[str, Tokenizer]:
+def tokenizers(toy: Path) -> dict[str, Tokenizer]:
     return {
-        side: load_tokenizer(next((place / "vocab").glob(f"*.{end}")))
+        side: load_tokenizer(next((toy / "vocab").glob(f"*.{end}")))
         for side, end in zip(SIDES, ("en", "zh"), strict=True)
     }
 
 
-def rows(place: Path, directory: str, split: str, corpus: str) -> list[dict[str, Any]]:
+def rows(toy: Path, directory: str, split: str, corpus: str) -> list[dict[str, Any]]:
     found = [
-        row for path in sorted((place / directory / split).glob("*.parquet")) for row in pq.read_table(path).to_pylist()
+        row for path in sorted((toy / directory / split).glob("*.parquet")) for row in pq.read_table(path).to_pylist()
     ]
     return [row for row in found if row["corpus"] == corpus]
 
@@ -53,11 +48,11 @@ CORPORA = [("train", "toy"), ("train", "dirty"), ("dev", "toydev")]
 
 
 @pytest.mark.parametrize(("split", "corpus"), CORPORA)
-def test_flow(place: Path, summary: dict[str, Any], split: str, corpus: str) -> None:
+def test_flow(toy: Path, summary: dict[str, Any], split: str, corpus: str) -> None:
     flow = summary["flow"][split][corpus]
-    compiled = rows(place, "compiled", split, corpus)
-    left = rows(place, "cleaned", split, corpus) if split == "train" else compiled
-    rejected = rows(place, "rejected", split, corpus) if split == "train" else []
+    compiled = rows(toy, "compiled", split, corpus)
+    left = rows(toy, "cleaned", split, corpus) if split == "train" else compiled
+    rejected = rows(toy, "rejected", split, corpus) if split == "train" else []
     assert flow["compiled"] == {"pairs": len(compiled), "bytes": text_bytes(compiled)}
     assert flow["left"] == {"pairs": len(left), "bytes": text_bytes(left)}
     assert flow["encoded"]["pairs"] == len(left)
@@ -73,8 +68,8 @@ def test_flow(place: Path, summary: dict[str, Any], split: str, corpus: str) -> 
     assert (len(compiled), empty) == {"toy": (4000, 0), "dirty": (584, 16), "toydev": (200, 0)}[corpus]
 
 
-def test_duplicates(place: Path, summary: dict[str, Any]) -> None:
-    dropped = [row for corpus in ("toy", "dirty") for row in rows(place, "rejected", "train", corpus)]
+def test_duplicates(toy: Path, summary: dict[str, Any]) -> None:
+    dropped = [row for corpus in ("toy", "dirty") for row in rows(toy, "rejected", "train", corpus)]
     kept = Counter((row["kept_corpus"], row["kept_row"]) for row in dropped if row["rule"] == "duplicate_pair")
     bins = [*range(2, 10), 17, 33]
     sizes = Counter(max(size for size in bins if size <= 1 + number) for number in kept.values())
@@ -84,11 +79,9 @@ def test_duplicates(place: Path, summary: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("split", "corpus"), CORPORA)
-def test_lengths(
-    place: Path, summary: dict[str, Any], tokenizers: dict[str, Tokenizer], split: str, corpus: str
-) -> None:
+def test_lengths(toy: Path, summary: dict[str, Any], tokenizers: dict[str, Tokenizer], split: str, corpus: str) -> None:
     text = summary["text"][split][corpus]
-    pairs = rows(place, "cleaned" if split == "train" else "compiled", split, corpus)
+    pairs = rows(toy, "cleaned" if split == "train" else "compiled", split, corpus)
     ids = {side: [tokenizers[side].encode(row[side].strip()) for row in pairs] for side in SIDES}
     assert (text["pairs"], text["sampled"]) == (len(pairs), len(pairs))
     sizes: dict[str, list[tuple[int, int]]] = {
@@ -141,9 +134,9 @@ def test_lengths_of_all_corpora(summary: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_pieces(place: Path, summary: dict[str, Any], tokenizers: dict[str, Tokenizer], side: str) -> None:
+def test_pieces(toy: Path, summary: dict[str, Any], tokenizers: dict[str, Tokenizer], side: str) -> None:
     tokenizer, use = tokenizers[side], summary["pieces"][side]
-    lines = [row[side].strip() for corpus in ("toy", "dirty") for row in rows(place, "cleaned", "train", corpus)]
+    lines = [row[side].strip() for corpus in ("toy", "dirty") for row in rows(toy, "cleaned", "train", corpus)]
     counts = Counter(number for line in lines for number in tokenizer.encode(line))
     words = tokenizer.words()
     ranked = sorted(range(len(words)), key=lambda number: (-counts[number], number))
@@ -166,7 +159,7 @@ def test_pieces(place: Path, summary: dict[str, Any], tokenizers: dict[str, Toke
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
-def test_batches(place: Path, summary: dict[str, Any], split: str) -> None:
+def test_batches(toy: Path, summary: dict[str, Any], split: str) -> None:
     estimates = summary["batches"][split]
     assert [each["setting"] for each in estimates] == [
         {},
@@ -183,7 +176,7 @@ def test_batches(place: Path, summary: dict[str, Any], split: str) -> None:
     for each in estimates:
         batches = [
             list(zip(batch.source.lengths.tolist(), batch.target.lengths.tolist(), strict=True))
-            for batch in read_records(place, split, **each["setting"])
+            for batch in read_records(toy, split, **each["setting"])
         ]
         assert each["batches"] == each["batches_per_epoch"] == len(batches)
         assert each["pairs"] == sum(map(len, batches))
@@ -194,9 +187,9 @@ def test_batches(place: Path, summary: dict[str, Any], split: str) -> None:
         assert each["sampled_pairs"] == summary["splits"][split]["pairs"]
 
 
-def test_rejects_nearest_to_the_threshold(place: Path, summary: dict[str, Any]) -> None:
+def test_rejects_nearest_to_the_threshold(toy: Path, summary: dict[str, Any]) -> None:
     for corpus in ("toy", "dirty"):
-        rejected = rows(place, "rejected", "train", corpus)
+        rejected = rows(toy, "rejected", "train", corpus)
         assert set(summary["rejects"]["train"][corpus]) == {row["rule"] for row in rejected}
         for reason, pairs in summary["rejects"]["train"][corpus].items():
             own = [row for row in rejected if row["rule"] == reason]
@@ -222,8 +215,8 @@ def test_rules(summary: dict[str, Any]) -> None:
     assert "score" not in summary["rules"]["train"]["toy"]
 
 
-def test_provenance(place: Path, summary: dict[str, Any]) -> None:
-    info = json.loads((place / "records" / "dataset.json").read_bytes())
+def test_provenance(toy: Path, summary: dict[str, Any]) -> None:
+    info = json.loads((toy / "records" / "dataset.json").read_bytes())
     origin = summary["provenance"]
     assert origin["records"] == {
         name: [shard["sha256"] for shard in split["shards"]] for name, split in info["splits"].items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -59,14 +59,11 @@ def rows(run: Path, split: str = "train", **options: Any) -> list[Any]:
     return [(b.source.to_lists(), b.target.to_lists(), b.corpora.tolist()) for b in batches if b.corpora is not None]
 
 
-@pytest.mark.parametrize("split", ["train", "dev"])
-def test_batches_are_those_of_chunks(runs: dict[str, Path], split: str) -> None:
-    assert rows(runs["text"], split) == rows(runs["chunk"], split)
-
-
-def test_corpora_are_mixed_as_in_chunks(runs: dict[str, Path]) -> None:
-    weights = {"a": 0.5, "b": 2.25}
-    assert rows(runs["text"], weights=weights) == rows(runs["chunk"], weights=weights)
+@pytest.mark.parametrize(
+    "options", [{"split": "train"}, {"split": "dev"}, {"weights": {"a": 0.5, "b": 2.25}}], ids=["train", "dev", "mixed"]
+)
+def test_batches_are_those_of_chunks(runs: dict[str, Path], options: dict[str, Any]) -> None:
+    assert rows(runs["text"], **options) == rows(runs["chunk"], **options)
 
 
 def test_subwords_differ_from_epoch_to_epoch_alone(runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,11 +105,6 @@ def test_batches_of_a_number_of_pairs_are_skipped_without_encoding(
     assert rows(runs["text"], skip_batches=len(whole), **options) == []
 
 
-def test_subwords_are_a_mapping(runs: dict[str, Path]) -> None:
-    with pytest.raises(ArgumentError, match="subwords is 3; give a mapping such as"):
-        BatchSource(runs["text"], "train", subwords=cast("Any", 3))
-
-
 def test_a_state_keeps_the_subwords(runs: dict[str, Path]) -> None:
     source = BatchSource(runs["text"], "train", subwords=SUBWORDS)
     next(iter(source))
@@ -133,15 +125,14 @@ def test_tensorflow_gets_the_same_batches(runs: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("subwords", "message"),
     [
+        (3, "subwords is 3; give a mapping such as"),
         ({"source": {"alpha": 0.5}}, r"subwords\.source: this is a bpe model"),
         ({"en": {"dropout": 0.5}}, "subwords names the side 'en'; the sides are source and target"),
         ({"target": {"drop": 0.5}}, r"subwords\.target is \{'drop': 0\.5\}; give a mapping with"),
         ({"target": {"dropout": 2.0}}, r"subwords\.target: dropout 2\.0"),
     ],
 )
-def test_options_that_the_vocabulary_lacks_are_refused(
-    runs: dict[str, Path], subwords: dict[str, dict[str, float]], message: str
-) -> None:
+def test_options_that_the_vocabulary_lacks_are_refused(runs: dict[str, Path], subwords: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         rows(runs["text"], subwords=subwords)
 

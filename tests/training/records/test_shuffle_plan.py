@@ -128,9 +128,6 @@ def test_shards_and_buckets_share_the_rows_evenly() -> None:
         range(6, 8),
         range(8, 10),
     ]
-
-
-def test_fewer_rows_than_shards_leave_some_empty() -> None:
     assert [len(plan(2, 5).shard_range(shard)) for shard in range(5)] == [0, 0, 1, 0, 1]
 
 

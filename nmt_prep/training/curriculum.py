@@ -67,7 +67,7 @@ class PlannedStage:
     key: str  # key of the permutations
 
     def pairs_in(self, rows: int) -> tuple[int, ...]:
-        """Returns the number of pairs of each corpus in the first rows of the stage, up to the end of a block."""
+        """Counts each corpus's pairs in the first rows of the stage, up to the end of a block."""
         # Each corpus takes its share of the rows that the corpora before it leave, so more rows never give a corpus
         # fewer.
         counts, left, share = list[int](), rows, Fraction(1)
@@ -77,7 +77,7 @@ class PlannedStage:
         return tuple(counts)
 
     def corpora_of(self, block: int) -> npt.NDArray[np.int64]:
-        """Returns the index of the corpus of each row of a complete block: int64."""
+        """Returns the corpus index of each row of a complete block: int64."""
         begin, end = self.pairs_in(block * BLOCK_ROWS), self.pairs_in((block + 1) * BLOCK_ROWS)
         counts = np.subtract(end, begin)
         order = GlobalShuffle(BLOCK_ROWS, block, self.key).rows_at(np.arange(BLOCK_ROWS))
@@ -166,7 +166,7 @@ class Curriculum:
         return np.array([seed_of(f"{self.seed}\nmodifiers of {name}") for name in self.corpora], np.uint64)
 
     def described(self) -> list[dict[str, Any]]:
-        """Returns name, rows (None without an end), mix, epochs of corpora and names of modifiers of each stage."""
+        """Describes each stage: name, rows (None without an end), mix, epochs per corpus, modifier names."""
         return [
             {
                 "name": stage.name,

@@ -1,4 +1,4 @@
-"""Epochs of records of text with stages and modifiers: each epoch is a part of the stream of all stages."""
+"""Epochs of text records with stages and modifiers: each epoch is a part of the stream of all stages."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class StagedOrder(EpochOrder):
 
     @classmethod
     def of(cls, order: EpochOrder, stream: TextStream, encoder: TextEncoder, corpora: tuple[str, ...]) -> StagedOrder:
-        """Returns the order with stages, in place of another one of the same epoch and process."""
+        """Replaces the order of the same epoch and process by an order with stages."""
         given = (order.index, order.seed, order.epoch, order.rank, order.world_size, order.window_pairs)
         return cls(*given, stream=stream, encoder=encoder, corpora=corpora)
 
@@ -97,7 +97,7 @@ class StagedOrder(EpochOrder):
         return range(self.epoch * size, end if curriculum.rows is None else min(end, curriculum.rows))
 
     def windows(self) -> Iterator[Window]:
-        """Yields the windows of the process in order. ``take`` is 0, since modifiers decide the number of pairs."""
+        """Yields the process's windows in order. ``take`` is 0, since modifiers decide the number of pairs."""
         firsts, row = list[int](), self.rows.start
         while row < self.rows.stop:
             firsts.append(row)

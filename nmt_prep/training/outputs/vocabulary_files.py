@@ -52,12 +52,12 @@ def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None
 
 
 def headed_list(tokenizer: Tokenizer) -> list[str]:
-    """Returns a vocabulary list of tensorflow/nmt: :data:`LIST_HEAD`, then the other pieces in the order of ids."""
+    """Returns a tensorflow/nmt vocabulary list: :data:`LIST_HEAD`, then the other pieces in ID order."""
     return [*LIST_HEAD, *(text for text in PieceText(tokenizer).words() if text not in LIST_HEAD)]
 
 
 def plain_list(tokenizer: Tokenizer) -> list[str]:
-    """Returns the pieces in the order of ids, without special pieces, which Eole and JoeyNMT add themselves."""
+    """Returns the pieces in ID order, without special pieces, which Eole and JoeyNMT add themselves."""
     special = (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id)
     return [text for number, text in enumerate(PieceText(tokenizer).words()) if number not in special]
 

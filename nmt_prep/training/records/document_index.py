@@ -67,7 +67,7 @@ def write_table(path: Path, lengths: Iterable[Int64s], shuffle: Callable[[int], 
 
 
 def _place(table: npt.NDArray[Any], rows: int, shuffle: GlobalShuffle | None) -> None:
-    """Fills lines 1 to 3 of a table, whose line 0 has the first row of each document, given the number of rows."""
+    """Fills lines 1 to 3 of a table, whose line 0 lists the first row of each document."""
     documents, position = table.shape[1], 0
     for start in range(0, documents, _AT_A_TIME):
         places = np.arange(start, min(start + _AT_A_TIME, documents))
@@ -82,14 +82,14 @@ def _place(table: npt.NDArray[Any], rows: int, shuffle: GlobalShuffle | None) ->
 
 
 def document_sizes(records: Path, split: str, pairs: int) -> Iterator[Int64s]:
-    """Yields the numbers of pairs of the documents of a split, in the order of the rows, in arrays of any size."""
+    """Yields the number of pairs of each document of a split, in row order, in arrays of any size."""
     first_rows = _mapped(documents_path(records, split))[0]
     for start in range(0, len(first_rows), _AT_A_TIME):
         yield np.diff(np.append(first_rows[start : start + _AT_A_TIME + 1], pairs))[:_AT_A_TIME]
 
 
 def _moved(places: Int64s, starts: Int64s, moved: Int64s) -> Int64s:
-    """Returns new row numbers or positions, if the document that starts at ``starts[i]`` moves to ``moved[i]``."""
+    """Returns new rows or positions, if the document that starts at ``starts[i]`` moves to ``moved[i]``."""
     document = np.searchsorted(starts, places, side="right") - 1
     return np.asarray(moved[document] + places - starts[document], np.int64)
 

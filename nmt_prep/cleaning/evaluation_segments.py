@@ -48,7 +48,7 @@ class Segments:
     """The segments of evaluation sets, and their index."""
 
     index: SegmentIndex
-    sets: Numbers  # the number of the set of each segment, ascending: int64, shape `[segments]`
+    sets: Numbers  # the set index of each segment, ascending: int64, shape `[segments]`
     rows: Numbers  # the row of each segment in its set, counted from 0: int64, shape `[segments]`
     first: pa.Array  # one side of each segment: an array of strings
     second: pa.Array  # the other side; empty for segments with one side
@@ -131,12 +131,10 @@ class SegmentIndex:
     def search(self, text: Mapping[Side, pa.Array]) -> Matches:
         """Finds the segments that pairs contain."""
         columns = [TextColumn.from_arrow(lines) for lines in text.values()]
-        one, other = columns if len(columns) == 2 else (columns[0], _empty(len(columns[0])))
+        if len(columns) == 1:
+            columns.append(TextColumn(np.zeros(0, np.uint8), np.zeros(len(columns[0]) + 1, np.int64)))
+        one, other = columns
         return Matches(*self._index.search(one.data, one.offsets, other.data, other.offsets))
-
-
-def _empty(lines: int) -> TextColumn:
-    return TextColumn(np.zeros(0, np.uint8), np.zeros(lines + 1, np.int64))
 
 
 _POLICY = TextPolicy(crlf="strip", mark="strip")

@@ -129,19 +129,14 @@ def loss_warning(
     *,
     first: bool = False,
 ) -> HealthWarning:
-    """Returns the warning about a corpus of which most pairs were dropped.
-
-    Args:
-        first: True if only the first pairs of the corpus were counted.
-    """
+    """Returns the warning about a corpus of which most pairs, or most of the ``first`` pairs, were dropped."""
     lost = sum(dropped.values())
     reasons = sorted(dropped.items(), key=lambda item: (-item[1], item[0]))
     shown = ", ".join(f"{reason} {count:,}" for reason, count in reasons[:_SHOWN_LINES])
     more = ", …" * (len(reasons) > _SHOWN_LINES)
     text = f"{what} drops {lost:,} of {'the first ' * first}{pairs:,} pairs ({lost / pairs:.1%}): {shown}{more}"
-    return HealthWarning(
-        "most_dropped", f"{text}; {explained}" if explained else text, corpus, split, None, lost, lost / pairs
-    )
+    text = f"{text}; {explained}" if explained else text
+    return HealthWarning("most_dropped", text, corpus, split, None, lost, lost / pairs)
 
 
 def _frequent_text(lines: Sequence[FrequentLine], side: Side, total: int) -> str:
@@ -161,9 +156,9 @@ def quoted(text: str) -> str:
 
 def encoded_warnings(info: DatasetInfo, max_length: int, documented: Collection[str] = ()) -> Iterator[HealthWarning]:
     """Yields the warnings about the splits of a dataset."""
-    limit, key = (
-        (max_length, "input.max_length") if info.row_length is None else (info.row_length, "records.row_length")
-    )
+    limit, key = max_length, "input.max_length"
+    if info.row_length is not None:
+        limit, key = info.row_length, "records.row_length"
     for name, split in info.splits.items():
         if split.pairs < _LEAST_COUNT:
             continue
@@ -227,11 +222,7 @@ def installed_identifier() -> tuple[str, LanguageIdentifier] | None:
 
 
 def side_facts(lines: pa.Array, identifier: LanguageIdentifier, tag: str, other: str) -> SideFacts:
-    """Returns the languages of lines.
-
-    Args:
-        lines: Arrow ``large_string`` array without nulls.
-    """
+    """Returns the languages of lines, an Arrow ``large_string`` array without nulls."""
     column = TextColumn.from_arrow(lines)
     letters, _ = script_weights(Lines(column.data, column.offsets), [])
     column = TextColumn.from_arrow(lines.filter(pa.array(letters >= _LEAST_LETTERS)))
@@ -269,11 +260,7 @@ def facts_by_side(
 def document_warnings(
     documents: Iterable[tuple[str, Mapping[Side, pa.Array]]], languages: Languages
 ) -> Iterator[tuple[str, str]]:
-    """Yields the names of documents with most sentences of a side in other languages than its own, with a warning.
-
-    Args:
-        documents: names, and the sentences of both sides, as Arrow ``large_string`` arrays without nulls.
-    """
+    """Yields the names of documents with most sentences of a side in other languages than its own, with a warning."""
     identified = installed_identifier()
     if identified is None:
         return
@@ -284,11 +271,7 @@ def document_warnings(
 
 
 def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> str | None:
-    """Returns a warning if most lines of a side are in other languages than its own; None otherwise.
-
-    Args:
-        other: the languages of the other side; None for a side without lines.
-    """
+    """Returns a warning if most lines of a side are in other languages than its own; ``other`` is the other side."""
     if facts.lines < _LEAST_LINES or facts.fitting is None or facts.fitting >= _LEAST_FITTING:
         return None
     name, share = next(iter(facts.shares.items()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from nmt_prep.base.sides import SIDES
@@ -15,7 +16,7 @@ from nmt_prep.cleaning.presets import (
     overrides_of,
 )
 from nmt_prep.cleaning.rules import rule_options
-from nmt_prep.config import CleanSettings, Config, Section
+from nmt_prep.config import CleanSettings, Config
 
 
 def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
@@ -31,9 +32,7 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
     return {
         "preset": settings.preset,
         "fix": [*common.fix],
-        "rules": _in_place(
-            rules_in_full(common), settings, config, {name for each in own.values() for name in each.rules}
-        ),
+        "rules": _in_place(rules_in_full(common), settings, config, {*chain(*(each.rules for each in own.values()))}),
         **({"overrides": overrides} if overrides else {}),
         "dedup": effective_dedup(settings).in_full(),
         "decontaminate": effective_decontamination(settings, config.splits).model_dump(mode="json"),
@@ -55,7 +54,11 @@ def rules_in_full(cleaning: Cleaning) -> dict[str, Any]:
     """Returns the rules of a corpus with all their options, in order."""
     specs = {**cleaning.rules, **cleaning.corpus_rules}
     options = {name: rule_options(name, spec) for name, spec in specs.items()}
-    return {name: _plain(given) for name, given in options.items() if given is not None}
+    return {
+        name: _merged(given.model_dump(mode="json", by_alias=True))
+        for name, given in options.items()
+        if given is not None
+    }
 
 
 def _difference(common: Cleaning, own: Cleaning) -> dict[str, Any]:
@@ -71,12 +74,8 @@ def _difference(common: Cleaning, own: Cleaning) -> dict[str, Any]:
     return difference
 
 
-def _plain(section: Section) -> Any:
-    """Returns options as in YAML, with a single value for an option that is the same for both sides."""
-    return _merged(section.model_dump(mode="json", by_alias=True))
-
-
 def _merged(value: Any) -> Any:
+    """Returns options with a single value for an option that is the same for both sides."""
     if isinstance(value, Mapping):
         if list(value) == [*SIDES] and value["source"] == value["target"]:
             return _merged(value["source"])

@@ -20,9 +20,8 @@ _MOST = 1 << 17  # with ten rules, these lines take 20 MB
 class NumberedLines:
     """The numbers of lines."""
 
-    numbers: npt.NDArray[np.int64]  # the number of each line; equal lines have equal numbers: int64, shape `[lines]`
-    # positions of the lines that did not occur before, ascending, each line once: int64, shape `[new]`
-    new: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]  # equal lines have equal numbers: int64, shape `[lines]`
+    new: npt.NDArray[np.int64]  # ascending positions of lines that did not occur before, each once: int64, `[new]`
     start: int  # number of the first new line; the other new lines have the numbers after it
 
 

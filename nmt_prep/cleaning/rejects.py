@@ -141,11 +141,7 @@ def merged(first: Mapping[K, Any], second: Mapping[K, Any]) -> dict[K, Any]:
 
 
 def judge(values: Values, bounds: Sequence[Bounds]) -> npt.NDArray[np.bool_]:
-    """Returns true for each pair whose values are all within their bounds: bool, shape ``[pairs]``.
-
-    Args:
-        values: float64, shape ``[columns, pairs]``.
-    """
+    """Returns true for each pair whose values, ``[columns, pairs]``, are all within their bounds: bool, ``[pairs]``."""
     limits = [(limit.low, limit.high, limit.above, limit.below) for limit in bounds]
     return core.judge(np.ascontiguousarray(values), limits).view(np.bool_)
 
@@ -159,8 +155,7 @@ def histogram(values: Values, edges: Sequence[float], kept: npt.NDArray[np.bool_
 
     Args:
         values: float64, shape ``[columns, pairs]``.
-        edges: edges of the bins: two or more, ascending.
-        kept: true for each pair that is kept: bool, shape ``[pairs]``.
+        edges: two or more, ascending.
     """
     counts = core.value_histogram(np.ascontiguousarray(values), [float(edge) for edge in edges], kept)
     return counts.reshape(len(values), 2, len(edges) - 1)

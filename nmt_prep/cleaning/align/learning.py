@@ -67,7 +67,7 @@ def _added(first: Counts, second: Counts, threads: int) -> Counts:
         arrays = _added_words(a, b)
     elif first.round == "cells":
         sums = add_cells(a["offsets"], a["targets"], a["counts"], b["offsets"], b["targets"], b["counts"], threads)
-        arrays = dict(zip(("offsets", "targets", "counts"), sums, strict=True))
+        arrays = dict(zip(_CELL_NAMES, sums, strict=True))
     else:
         arrays = {name: a[name] + b[name] for name in a}
     return Counts(first.round, first.pairs + second.pairs, arrays)
@@ -341,6 +341,4 @@ def _rows(source: Integers, target: Integers, counts: Integers, rows: int) -> _C
 
 
 def _joined(first: _CellArrays, second: _CellArrays) -> _CellArrays:
-    counts = merge(Counts("cells", 0, dict(zip(_CELL_NAMES, cells, strict=True))) for cells in (first, second))
-    arrays = counts.arrays
-    return arrays["offsets"], arrays["targets"], arrays["counts"]
+    return add_cells(*first, *second, 1)

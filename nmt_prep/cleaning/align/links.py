@@ -95,16 +95,14 @@ class LexicalCounts:
     def add(self, links: Links, source: Ragged, target: Ragged) -> None:
         """Adds pairs, given the links of their pieces and the ids of both sides."""
         pair = np.repeat(np.arange(len(links)), np.diff(links.offsets))
-        places = [rows.offsets[pair] + links.links[:, side] for side, rows in enumerate((source, target))]
-        alone = []
-        for rows, place in zip((source, target), places, strict=True):
-            linked = np.zeros(len(rows.values), np.bool_)
+        pieces, alone = [], []
+        for side, rows in enumerate((source, target)):
+            place, numbers = rows.offsets[pair] + links.links[:, side], rows.values.astype(np.int64) + 1
+            linked = np.zeros(len(numbers), np.bool_)
             linked[place] = True
-            alone.append(rows.values[~linked].astype(np.int64) + 1)
-        sources, targets = (
-            rows.values[at].astype(np.int64) + 1 for rows, at in zip((source, target), places, strict=True)
-        )
-        keys = np.concatenate([sources * self._targets + targets, alone[0] * self._targets, alone[1]])
+            pieces.append(numbers[place])
+            alone.append(numbers[~linked])
+        keys = np.concatenate([pieces[0] * self._targets + pieces[1], alone[0] * self._targets, alone[1]])
         self._pending.append(keys)
         self._size += len(keys)
         if self._size > _PENDING:

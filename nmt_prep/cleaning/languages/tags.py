@@ -93,11 +93,6 @@ def same(asked: Spoken, label: Spoken | None) -> bool:
     return asked.script is None or label.script is None or asked.script == label.script
 
 
-def similar(asked: Spoken, label: Spoken | None) -> bool:
-    """Returns true if a label stands for another language that is similar to the one asked for."""
-    return label is not None and label.language in _similar_to(asked.language)
-
-
 @cache
 def _similar_to(language: str) -> frozenset[str]:
     return frozenset().union(*(group for group in SIMILAR if language in group)) - {language}
@@ -116,7 +111,8 @@ class Expected:
         own = {number for number, label in enumerate(spoken) if asked is not None and same(asked, label)}
         of_other = {number for number, label in enumerate(spoken) if other is not None and same(other, label)} - own
         if accept_similar and asked is not None and own:
-            own |= {number for number, label in enumerate(spoken) if similar(asked, label)} - of_other
+            similar = _similar_to(asked.language)
+            own |= {number for number, label in enumerate(spoken) if label and label.language in similar} - of_other
         # indexes of the labels of the language and of accepted similar languages; empty if the model does not know the
         # language
         self.own = sorted(own)

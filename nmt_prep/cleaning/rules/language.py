@@ -82,14 +82,13 @@ class LanguageRule(SideRule[LanguageOptions]):
             side: Expected(self._identifier.labels, *tags[side], accept_similar=options.similar)
             for side in context.sides
         }
-        for side in context.sides:
-            if not self._expected[side].own:
-                _warn_of_unknown(options.model, context.language(side))
         self.sides: tuple[Side, ...] = tuple(side for side in context.sides if self._expected[side].own)
+        for side in context.sides:
+            if side not in self.sides:
+                _warn_of_unknown(options.model, context.language(side))
         self.columns = self.sides
         self.bounds = (Bounds(high=options.margin),) * len(self.sides)
-        path = model_file(options.model, context.base_dir)
-        self.files = {} if path is None else {f"model {options.model}": path}
+        self.files = {f"model {options.model}": model_file(options.model, context.base_dir)}
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:
         options, expected = self.given, self._expected[side]

@@ -67,8 +67,5 @@ def _word_pattern(path: Path) -> regex.Pattern[str]:
     anywhere = [word for word in words if regex.search(_UNSPACED, word)]
     between = [word for word in words if not regex.search(_UNSPACED, word)]
     parts = [r"\L<anywhere>"] * bool(anywhere) + [r"(?<!\w)\L<between>(?!\w)"] * bool(between)
-    return regex.compile("|".join(parts), regex.IGNORECASE, **_named(anywhere=anywhere, between=between))
-
-
-def _named(**lists: list[str]) -> dict[str, list[str]]:
-    return {name: words for name, words in lists.items() if words}
+    lists = {"anywhere": anywhere, "between": between}
+    return regex.compile("|".join(parts), regex.IGNORECASE, **{name: some for name, some in lists.items() if some})

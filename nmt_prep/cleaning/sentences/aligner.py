@@ -137,7 +137,8 @@ class Lexicon:
         prior = None if prior is None else capped(prior, sum(len(source) for source, _ in documents))
         sides = [pa.concat_arrays([document[side] for document in documents]) for side in (0, 1)]
         longest = max(map(len, sides))
-        padded = [TextColumn.from_arrow(pa.concat_arrays([side, _blank(longest - len(side))])) for side in sides]
+        blank = pa.array([""] * longest, pa.large_string())
+        padded = [TextColumn.from_arrow(pa.concat_arrays([side, blank[len(side) :]])) for side in sides]
         start = Model.start(SETTINGS, prior)
         return cls(updated(start, count(start, padded[0], padded[1], threads), threads), prior)
 
@@ -299,10 +300,6 @@ def _known(path: Beads, before: Beads) -> Integers:
     """Returns 1 for each bead that is among the previous beads, else 0."""
     old = {tuple(bead) for bead in before.tolist()}
     return np.array([tuple(bead) in old for bead in path.tolist()], np.int64)
-
-
-def _blank(lines: int) -> pa.Array:
-    return pa.array([""] * lines, pa.large_string())
 
 
 def _entries(offsets: Integers, targets: npt.NDArray[np.int32], counts: Integers) -> _Cells:

@@ -126,9 +126,9 @@ Format: TypeAlias = Literal["tsv", "beads"]
 class AlignedDocument:
     """A document and its beads."""
 
-    name: str  # stem for the name of the file of results
+    name: str  # stem of the result file's name
     sides: tuple[pa.Array, pa.Array]  # the sentences of both sides, as `large_string` arrays
-    languages: Languages  # the languages of both sides
+    languages: Languages
     beads: Beads
     gold: Sequence[Listed] | None  # the gold beads; None unless asked for
 
@@ -136,10 +136,7 @@ class AlignedDocument:
         """Yields the lines of the result."""
         if form == "beads":
             yield from bead_lines(self.beads)
-        else:
-            yield from self._pairs()
-
-    def _pairs(self) -> Iterator[str]:
+            return
         beads = self.beads[(self.beads[:, 0] < self.beads[:, 1]) & (self.beads[:, 2] < self.beads[:, 3])]
         sides = joined(self.sides, beads, (self.languages.source, self.languages.target))
         for pair in zip(*(side.to_pylist() for side in sides), strict=True):

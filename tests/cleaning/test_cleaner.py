@@ -68,10 +68,9 @@ def test_keys_of_known_lines_are_those_of_the_lines(tmp_path: Path, exchanged: b
 
 
 def test_keys_are_not_known_without_rules_or_both_sides(tmp_path: Path) -> None:
-    judged = clean(cleaner(tmp_path, {}), *PAIRS)
-    assert judged.line_keys("exact", judged.kept) is None
-    judged = clean(cleaner(tmp_path, {"length": LENGTH}, sides=("source",)), *PAIRS)
-    assert judged.line_keys("exact", judged.kept) is None
+    for made in (cleaner(tmp_path, {}), cleaner(tmp_path, {"length": LENGTH}, sides=("source",))):
+        judged = clean(made, *PAIRS)
+        assert judged.line_keys("exact", judged.kept) is None
 
 
 def test_lines_of_earlier_batches_are_judged_as_before(tmp_path: Path) -> None:
@@ -94,36 +93,22 @@ def test_the_first_rule_that_fails_is_the_reason(tmp_path: Path) -> None:
 def test_dropped_pairs_have_the_value_and_the_threshold_of_the_first_column_that_fails(tmp_path: Path) -> None:
     judged = clean(cleaner(tmp_path, OWN), *PAIRS)
     assert judged.columns.to_pylist() == ["target", "source", "pair", None]
-    assert judged.values[:3].tolist() == [3.0, 4.0, 0.0]
-    assert judged.thresholds[:3].tolist() == [2.0, 2.0, 1.0]
-    assert math.isnan(judged.values[3])  # empty
-    assert math.isnan(judged.thresholds[3])
+    assert judged.values.tolist() == pytest.approx([3.0, 4.0, 0.0, math.nan], nan_ok=True)
+    assert judged.thresholds.tolist() == pytest.approx([2.0, 2.0, 1.0, math.nan], nan_ok=True)
 
 
-def test_counts_by_rule_and_of_rules_that_agree(tmp_path: Path) -> None:
+def test_pairs_and_refused_values_are_counted_by_rule_and_column(tmp_path: Path) -> None:
     made = cleaner(tmp_path, OWN)
     clean(made, *PAIRS)
     counts = made.counts
     assert (counts.pairs_in, counts.pairs_out) == (6, 2)
     assert counts.dropped == {"empty": 1, "length": 2, "python": 1}
     assert counts.failed == {"length": {"length": 2, "python": 1}, "python": {"length": 1, "python": 2}}
-
-
-def test_histograms_count_kept_and_dropped_pairs_apart(tmp_path: Path) -> None:
-    made = cleaner(tmp_path, OWN)
-    clean(made, *PAIRS)
-    source = made.counts.histograms["length"]["source"]
+    source = counts.histograms["length"]["source"]
     assert source.edges[:6] == (0.0, 1.0, 2.0, 3.0, 5.0, 7.0)
-    assert source.kept[:4] == (0, 1, 1, 0)
-    assert source.dropped[:4] == (0, 1, 1, 1)
-    own = made.counts.histograms["python"]["pair"]
+    assert (source.kept[:4], source.dropped[:4]) == ((0, 1, 1, 0), (0, 1, 1, 1))
+    own = counts.histograms["python"]["pair"]
     assert (own.edges, own.kept, own.dropped) == ((0.0, 0.5, 1.0), (0, 2), (2, 1))
-
-
-def test_refused_values_are_counted_by_column(tmp_path: Path) -> None:
-    made = cleaner(tmp_path, OWN)
-    clean(made, *PAIRS)
-    counts = made.counts
     by_column = {column: shown.failed for column, shown in counts.histograms["length"].items()}
     assert (by_column, counts.failed["length"]["length"]) == ({"source": 1, "target": 1}, 2)
     assert (counts + counts).histograms["length"]["source"].failed == 2
@@ -137,11 +122,8 @@ def test_fixes_come_before_rules_and_may_leave_nothing(tmp_path: Path) -> None:
     assert made.counts.altered == {"control": 1, "whitespace": 2}
 
 
-def test_text_of_white_space_is_empty_without_fixes(tmp_path: Path) -> None:
+def test_without_rules_all_pairs_with_text_are_kept(tmp_path: Path) -> None:
     assert clean(cleaner(tmp_path, {}), ("\u3000", "a"), ("a", "a")).reasons.tolist() == [0, -1]
-
-
-def test_without_rules_all_pairs_are_kept(tmp_path: Path) -> None:
     made = cleaner(tmp_path, {})
     judged = clean(made, ("a", "b"))
     assert judged.kept.tolist() == [True]

@@ -6,26 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.base.errors import InvalidTextError
-from nmt_prep.cleaning.evaluation_segments import KINDS, SegmentIndex
+from nmt_prep.cleaning.evaluation_segments import KINDS, Matches, SegmentIndex
 from tests.reference import segments as twin
 
 Pair = tuple[str, str]
 
-WORDS = [
-    "alpha",
-    "beta",
-    "gamma",
-    "Delta",
-    "été",
-    "42",
-    "ἀρχή",
-    "don't",
-    "ｆull",
-    "\u0301",
-    "-",
-    "한국어",
-    "x\u0301\u0323",
-]
+_WORDS = "alpha beta gamma Delta été 42 ἀρχή don't ｆull \u0301 - 한국어 x\u0301\u0323"
+WORDS = _WORDS.split(" ")
 HAN = list("世界冠军在北京的猫と犬ガ゙ラーサสวัสดี，。")
 LINE = st.lists(st.sampled_from([f" {word}" for word in WORDS] + HAN), max_size=16).map("".join)
 PAIRS = st.lists(st.tuples(LINE, LINE), min_size=1, max_size=6)
@@ -35,34 +22,35 @@ def lines(pairs: list[Pair], side: int) -> pa.Array:
     return pa.array([pair[side] for pair in pairs], pa.large_string())
 
 
+def search(pairs: list[Pair], segments: list[Pair], coverage: float | None = 0.7) -> Matches:
+    index = SegmentIndex(lines(segments, 0), lines(segments, 1), coverage)
+    return index.search({"source": lines(pairs, 0), "target": lines(pairs, 1)})
+
+
 def found(pairs: list[Pair], segments: list[Pair], coverage: float | None = 0.7) -> list[tuple[int, str, float]]:
     """The closest segment of each pair, with kind and share."""
-    index = SegmentIndex(lines(segments, 0), lines(segments, 1), coverage)
-    result = index.search({"source": lines(pairs, 0), "target": lines(pairs, 1)})
+    result = search(pairs, segments, coverage)
     kinds = [KINDS[kind] for kind in result.kinds.tolist()]
     return list(zip(result.closest.tolist(), kinds, result.shares.tolist(), strict=True))
 
 
-@given(PAIRS, PAIRS, st.sampled_from([0.1, 0.5, 0.7, 1.0]))
-def test_matches_are_those_of_the_twin(pairs: list[Pair], segments: list[Pair], coverage: float) -> None:
-    pairs = [*pairs, *segments[:1], *[(target, source) for source, target in segments[1:2]]]
-    index = SegmentIndex(lines(segments, 0), lines(segments, 1), coverage)
-    result = index.search({"source": lines(pairs, 0), "target": lines(pairs, 1)})
+def check_twin(pairs: list[Pair], segments: list[Pair], coverage: float) -> None:
+    result = search(pairs, segments, coverage)
     closest, all_found = twin.search(pairs, segments, coverage)
     kinds, shares = result.kinds.tolist(), result.shares.tolist()
     assert list(map(twin.Matched, result.closest.tolist(), kinds, shares)) == closest
     assert dict(zip(result.found.tolist(), result.found_kinds.tolist(), strict=True)) == all_found
 
 
+@given(PAIRS, PAIRS, st.sampled_from([0.1, 0.5, 0.7, 1.0]))
+def test_matches_are_those_of_the_twin(pairs: list[Pair], segments: list[Pair], coverage: float) -> None:
+    check_twin([*pairs, *segments[:1], *[(target, source) for source, target in segments[1:2]]], segments, coverage)
+
+
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "twenty letters or more"]), st.sampled_from("ab")), max_size=80))
 def test_many_equal_segments_are_those_of_the_twin(segments: list[Pair]) -> None:
     pairs = [("a", "b"), ("Twenty letters or more!", "a"), ("A", "b"), ("a", "b"), ("Twenty letters or more", "a")]
-    index = SegmentIndex(lines(segments, 0), lines(segments, 1), 0.7)
-    result = index.search({"source": lines(pairs, 0), "target": lines(pairs, 1)})
-    closest, all_found = twin.search(pairs, segments, 0.7)
-    assert result.closest.tolist() == [each.segment for each in closest]
-    assert result.kinds.tolist() == [each.kind for each in closest]
-    assert dict(zip(result.found.tolist(), result.found_kinds.tolist(), strict=True)) == all_found
+    check_twin(pairs, segments, 0.7)
 
 
 SEGMENTS = [
@@ -92,9 +80,10 @@ def test_pairs_match_by_the_closest_kind(pair: Pair, expected: tuple[int, str, f
     assert found([pair], SEGMENTS) == [expected]
 
 
-def test_without_coverage_only_whole_lines_match() -> None:
+def test_without_coverage_only_whole_lines_match_and_without_segments_none() -> None:
     pairs = [("A man in a blue shirt reads the paper on a bench, and so on", "x"), ("yes", "ja")]
     assert found(pairs, SEGMENTS, None) == [(-1, "none", 0.0), (1, "pair", 1.0)]
+    assert found([("Yes.", "Ja.")], []) == [(-1, "none", 0.0)]
 
 
 def test_a_corpus_of_one_side_is_searched() -> None:
@@ -102,10 +91,6 @@ def test_a_corpus_of_one_side_is_searched() -> None:
     result = index.search({"target": pa.array(["Yes.", SEGMENTS[0][1].upper()])})
     assert result.closest.tolist() == [-1, 0]
     assert result.found.tolist() == [0]
-
-
-def test_without_segments_nothing_matches() -> None:
-    assert found([("Yes.", "Ja.")], []) == [(-1, "none", 0.0)]
 
 
 def test_lines_must_be_utf_8() -> None:

@@ -2,10 +2,23 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from nmt_prep.cleaning.health_warnings import encoded_warnings
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import CleaningError
+from nmt_prep.cleaning import health_warnings as languages
+from nmt_prep.cleaning.health_warnings import (
+    SideFacts,
+    encoded_warnings,
+    installed_identifier,
+    language_warning,
+    side_facts,
+)
+from nmt_prep.cleaning.languages import LabelNumbers, LanguageIdentifier, Probabilities, load_identifier
 from nmt_prep.training.records.dataset_json import DatasetInfo
 
 
@@ -64,3 +77,100 @@ def test_sides_with_very_different_numbers_of_tokens(source: int, target: int, e
 
 def test_few_pairs_give_no_warning() -> None:
     assert told(info(dev=split(9, 900, 1, (5000, 9)))) == []
+
+
+class ByFirstWord(LanguageIdentifier):
+    """Takes the first word of a line for its language."""
+
+    labels = ("__label__en", "__label__de", "__label__sr", "__label__hr", "__label__ja", "__label__zh")
+
+    def top(self, text: TextColumn, most: int = 1) -> tuple[LabelNumbers, Probabilities]:
+        words = [line.decode().split()[0] for line in text.to_bytes()]
+        numbers = [next((n for n, label in enumerate(self.labels) if label[-2:] == word), -1) for word in words]
+        return np.array(numbers, np.int32).reshape(-1, 1), np.ones((len(words), 1), np.float32)
+
+    def probabilities(self, *_: object) -> Probabilities:
+        raise NotImplementedError
+
+    contest = probabilities  # type: ignore[assignment]
+
+
+REST = " and at least twenty letters"
+
+
+@pytest.mark.parametrize(
+    ("tag", "other", "words", "expected"),
+    [
+        ("en", "de", "en en de xx en", SideFacts("en", 4, {"en": 0.75, "de": 0.25}, 0.75)),
+        ("hr", "en", "hr sr", SideFacts("hr", 2, {"hr": 1.0}, 1.0)),  # similar languages fit
+        ("hr", "sr", "hr sr", SideFacts("hr", 2, {"hr": 0.5, "sr": 0.5}, 0.5)),  # unless the other side has them
+        ("fr", "en", "en", SideFacts("fr", 1, {"en": 1.0}, None)),  # the model does not know French
+        ("en", "de", "", SideFacts("en", 0, {}, 0.0)),
+    ],
+)
+def test_languages_are_counted(tag: str, other: str, words: str, expected: SideFacts) -> None:
+    lines = pa.array([word + REST for word in words.split()], pa.large_string())
+    assert side_facts(lines, ByFirstWord(), tag, other) == expected
+
+
+def test_short_lines_do_not_count() -> None:
+    lines = pa.array(["de short", "en" + REST], pa.large_string())
+    assert side_facts(lines, ByFirstWord(), "en", "de") == SideFacts("en", 1, {"en": 1.0}, 1.0)
+
+
+def test_rivals_without_their_own_script_fit() -> None:
+    lines = [
+        "ja 这是一个很长的句子没有假名没有假名没有假名没有假名没有假名",
+        "ja これはとても長い文ですこれはとても長い文です",
+    ]
+    found = side_facts(pa.array(lines, pa.large_string()), ByFirstWord(), "zh", "en")
+    assert found == SideFacts("zh", 2, {"zh": 0.5, "ja": 0.5}, 0.5)
+
+
+SWAPPED = "the sides seem to be swapped: exchange them in the config, or set swap"
+CHECK = "check languages, and the file or column that the corpus names for this side"
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "warning"),
+    [
+        (
+            SideFacts("en", 10, {"de": 0.9, "en": 0.1}, 0.1),
+            SideFacts("de", 10, {"en": 1.0}, 0.0),
+            f"90% of the first source lines look like de, not en; {SWAPPED}",
+        ),
+        (
+            SideFacts("en", 10, {"fr": 0.9, "en": 0.1}, 0.1),
+            None,
+            f"90% of the first source lines look like fr, not en; {CHECK}",
+        ),
+        (
+            SideFacts("en", 10, {"de": 1.0}, 0.0),
+            SideFacts("de", 10, {"de": 1.0}, 1.0),
+            f"100% of the first source lines look like de, not en; {CHECK}",
+        ),
+        (SideFacts("en", 10, {"fr": 0.5, "en": 0.5}, 0.5), None, None),
+        (SideFacts("en", 4, {"fr": 1.0}, 0.0), None, None),
+        (SideFacts("en", 10, {"fr": 1.0}, None), None, None),
+    ],
+)
+def test_warnings(own: SideFacts, other: SideFacts | None, warning: str | None) -> None:
+    assert language_warning("source", own, other) == warning
+
+
+def test_an_installed_model_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(languages, "load_identifier", lambda model: ByFirstWord())
+    found = installed_identifier()
+    assert found is not None
+    assert found[0] == "lid.176"
+    monkeypatch.setattr(languages, "load_identifier", Mock(side_effect=CleaningError("not installed")))
+    assert installed_identifier() is None
+
+
+def test_an_installed_model() -> None:
+    try:
+        identifier = load_identifier("lid.176")
+    except CleaningError:
+        pytest.skip("the extra clean is not installed")
+    lines = pa.array(["This is a sentence in English.", "Das ist ein Satz auf Deutsch."] * 3, pa.large_string())
+    assert side_facts(lines, identifier, "en", "de") == SideFacts("en", 6, {"en": 0.5, "de": 0.5}, 0.5)

@@ -10,7 +10,6 @@ from _nmt_prep_core import Lines, average_tokens, longest_tokens, longest_words
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import InvalidTextError
 from nmt_prep.cleaning.lengths import Unit, expansion, lengths
 from tests.cleaning.pairs import pairs
@@ -56,12 +55,8 @@ def test_lines_may_be_longer_than_a_block() -> None:
     assert longest_tokens(of.lines("source")).tolist() == [200, 1]
 
 
-def test_lines_of_a_slice() -> None:
-    column = TextColumn(np.frombuffer("ä bc d".encode(), np.uint8), np.array([3, 5, 7], np.int64))
-    assert longest_tokens(Lines(column.data, column.offsets)).tolist() == [2, 1]
-
-
-def test_invalid_text_is_refused() -> None:
+def test_lines_of_a_slice_are_measured_and_invalid_text_is_refused() -> None:
+    assert longest_tokens(Lines(np.frombuffer("ä bc d".encode(), np.uint8), np.array([3, 5, 7]))).tolist() == [2, 1]
     with pytest.raises(InvalidTextError, match="line 1: byte 1"):
         Lines(np.frombuffer(b"okno\xff!", np.uint8), np.array([0, 3, 6], np.int64))
 

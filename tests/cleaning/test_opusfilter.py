@@ -14,6 +14,7 @@ from tests.conftest import examples
 
 filters = pytest.importorskip("opusfilter.filters", reason="compares with opusfilter of the extra benchmark")
 
+LATIN_HAN, DISTANCE = {"source": "Latin", "target": "Han"}, {"measure": "distance"}
 CASES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("LengthFilter", {}, "length", {"unit": "token"}),
     ("LengthFilter", {"unit": "char", "max_length": 9}, "length", {"unit": "char", "max": 9}),
@@ -25,22 +26,12 @@ CASES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("RegExpFilter", {"regexps": r"\d\p{L}"}, "regex", {"digits": r"\d\p{L}"}),
     ("AlphabetRatioFilter", {}, "alphabetic", {"min": 0.75}),
     ("AlphabetRatioFilter", {"exclude_whitespace": True}, "alphabetic", {"min": 0.75, "spaces": False}),
-    (
-        "CharacterScoreFilter",
-        {"scripts": ["Latin", "Han"]},
-        "script",
-        {"script": {"source": "Latin", "target": "Han"}, "min": 1},
-    ),
+    ("CharacterScoreFilter", {"scripts": ["Latin", "Han"]}, "script", {"script": LATIN_HAN, "min": 1}),
     ("TerminalPunctuationFilter", {}, "terminal_punctuation", {}),
     ("NonZeroNumeralsFilter", {}, "numerals", {}),
     ("LongestCommonSubstringFilter", {}, "copy", {"measure": "substring"}),
-    ("SimilarityFilter", {}, "copy", {"measure": "distance"}),
-    (
-        "SimilarityFilter",
-        {"unit": "word", "lowercase": True},
-        "copy",
-        {"measure": "distance", "unit": "token", "lowercase": True},
-    ),
+    ("SimilarityFilter", {}, "copy", DISTANCE),
+    ("SimilarityFilter", {"unit": "word", "lowercase": True}, "copy", {**DISTANCE, "unit": "token", "lowercase": True}),
     ("RepetitionFilter", {}, "repetition", {}),
 ]
 

@@ -21,12 +21,9 @@ def test_rules_of_all_presets_can_be_built(preset: Preset, languages: tuple[str,
     assert [rule.key for rule in make_rules(specs, context)] == list(specs)
 
 
-def test_presets_with_rules_that_learn() -> None:
+def test_presets_may_learn_and_layers_replace_add_and_remove() -> None:
     assert [preset for preset, rules in PRESETS.items() if "translation" in rules] == ["standard", "strict"]
     assert [preset for preset, rules in PRESETS.items() if "adequacy" in rules] == ["strict"]
-
-
-def test_layers_replace_add_and_remove() -> None:
     rules = effective_rules("light", {"length": {"max": 9}, "urls": True}, {"url_only": False, "copy": "off"})
     assert rules["length"] == {"max": 9}
     assert next(iter(rules)) == "length"

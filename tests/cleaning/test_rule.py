@@ -19,10 +19,8 @@ from tests.cleaning.rules.values import rule_of
 
 
 def test_threshold_is_the_bound_that_is_violated() -> None:
-    assert Bounds(1, 2).threshold(0) == 1
-    assert Bounds(1, 2).threshold(3) == 2
-    assert Bounds(high=2, below=True).threshold(2) == 2
-    assert Bounds(high=2).threshold(math.nan) == 2
+    assert [Bounds(1, 2).threshold(value) for value in (0, 3)] == [1, 2]
+    assert [Bounds(high=2, below=True).threshold(2), Bounds(high=2).threshold(math.nan)] == [2, 2]
 
 
 def test_option_per_side() -> None:
@@ -95,12 +93,9 @@ def test_all_problems_are_listed() -> None:
     assert [line.partition(":")[0] for line in str(error.value).splitlines()] == ["a", "length.b", "length.c"]
 
 
-def test_rules_that_are_off_are_left_out() -> None:
+def test_rules_that_are_off_are_left_out_and_so_are_comparisons_of_one_side() -> None:
     rules = make_rules({"html": True, "length": False, "copy": "off", "noise": None}, CONTEXT)
     assert [rule.key for rule in rules] == ["html", "noise"]
-
-
-def test_rules_that_compare_need_both_sides() -> None:
     one = Context(Languages(source="en", target="de"), ("target",), Path())
     rules = make_rules({"length": True, "copy": True, "brackets": True}, one)
     assert [(rule.key, rule.columns) for rule in rules] == [("length", ("target",)), ("brackets", ("target",))]
@@ -130,16 +125,11 @@ def test_repeated_lines_are_judged_once() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, rule in RULES.items() if not needs_more(rule)])
-def test_repeated_lines_have_equal_values(name: str) -> None:
+def test_edges_and_values_of_every_rule(name: str) -> None:
     rule = rule_of(name)
     source, target = ["", "a", "I SAW 3 men.", "a"], ["Ich sah 3 Männer.", "b", "Ich sah 3 Männer.", "b"]
     alone = [rule.values(pairs([one], [other])) for one, other in zip(source, target, strict=True)]
     np.testing.assert_array_equal(rule.values(pairs(source, target)), np.concatenate(alone, axis=1))
-
-
-@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if not needs_more(rule)])
-def test_edges_and_values_of_every_rule(name: str) -> None:
-    rule = rule_of(name)
     assert list(rule.edges) == sorted(set(rule.edges))
     assert len(rule.bounds) == len(rule.columns)
     values = rule.values(pairs(["", "a", "I saw 3 men."], ["", "b", "Ich sah 3 Männer."]))

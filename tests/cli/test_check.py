@@ -13,7 +13,7 @@ import yaml
 from nmt_prep.cleaning.languages import LanguageIdentifier
 from nmt_prep.corpora.sources.catalogues import SERVICE_VARIABLE
 from nmt_prep.runs.inspection import inspected_corpora as inspected
-from tests.cleaning.test_health_warnings_side_languages import ByFirstWord
+from tests.cleaning.test_health_warnings import ByFirstWord
 from tests.cli.program import Ended, nmt_prep
 from tests.corpora.archives.builders import tar_of, zip_of
 from tests.server import Answer, WebServer

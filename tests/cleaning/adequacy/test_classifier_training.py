@@ -32,6 +32,7 @@ def test_incomplete_pairs_have_lower_values() -> None:
     found = dict(zip(cases, values(learned()[0], *map(list, zip(*cases.values(), strict=True))), strict=True))
     assert found.pop("good") > 0
     assert max(found.values()) < 0
+    assert np.isnan(values(learned()[0], ["", "aaa", " "], ["baa", "", ""])).all()  # sides without words
 
 
 def test_gaps_are_the_words_without_an_answer() -> None:
@@ -58,10 +59,6 @@ def test_good_pairs_of_the_corpus_are_above_0() -> None:
     assert [len(of) for of in nothing] == [0] * 5
 
 
-def test_sides_without_words_are_not_judged() -> None:
-    assert np.isnan(values(learned()[0], ["", "aaa", " "], ["baa", "", ""])).all()
-
-
 def test_threads_and_batches_do_not_matter() -> None:
     source, target = map(column, corpus())
     again = learn(model(), source, target, np.ones(PAIRS, np.int64), threads=3)
@@ -72,14 +69,10 @@ def test_threads_and_batches_do_not_matter() -> None:
     assert whole[50:60] == values(again[0], *(side[50:60] for side in corpus()), 1)
 
 
-def test_too_few_pairs_are_not_learned_from() -> None:
-    source, target = (column(side[:1000]) for side in corpus())
-    with pytest.raises(AlignmentModelError, match=r"of 1,000 pairs translate .* it takes 1,500 or more"):
-        learn(model(), source, target, np.ones(1000, np.int64))
-
-
-def test_pairs_without_defective_ones_are_not_learned_from() -> None:
+def test_too_few_pairs_or_none_without_defects_are_not_learned_from() -> None:
     source, target = corpus()
+    with pytest.raises(AlignmentModelError, match=r"of 1,000 pairs translate .* it takes 1,500 or more"):
+        learn(model(), column(source[:1000]), column(target[:1000]), np.ones(1000, np.int64))
     cases = [
         ("2,000", source, target[:1] * PAIRS),
         ("2,000", source[:1] * PAIRS, target[:1] * PAIRS),

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,10 +91,9 @@ def test_a_sentence_is_left_out() -> None:
     assert sources == {(2, 13, 14, 3, 1, 2), (2, 10, 11, 12, 1, 2)}
 
 
-@pytest.mark.parametrize("kind", KINDS[1:])
-def test_every_defect_is_made(kind: str) -> None:
+def test_every_defect_is_made() -> None:
     made = defective(pairs(), np.zeros(300, np.int64), Draws(2))
-    assert (made.kinds == KINDS.index(kind)).any()
+    assert {*made.kinds.tolist()} == {*range(1, len(KINDS))}
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:

@@ -118,19 +118,9 @@ def test_features_are_those_of_the_twin(
     assert sums[:, 2].tolist() == [side.counts.tolist() for side in usual]
     assert sums[:, 1].tolist() == [side.links.tolist() for side in usual]
     assert sums[:, 0] / ALIGN_ONE == pytest.approx(np.array([side.values for side in usual]), abs=2e-2)
-    found, gaps = adequacy_features(
-        both.aligner,
-        numbered([pair]),
-        *map(packed, marks),
-        numbered(sample),
-        copies,
-        np.array([places], np.int32),
-        evidence,
-        options,
-        *sums,
-        *RATIOS,
-        1,
-    )
+    judged, origin = (numbered([pair]), *map(packed, marks)), np.array([places], np.int32)
+    given_counts = (numbered(sample), copies, origin, evidence, options, *sums, *RATIOS)
+    found, gaps = adequacy_features(both.aligner, *judged, *given_counts, 1)
     assert found[0] == pytest.approx(np.array(expected, float), abs=5e-2)
     for weight, gap, begin in ((source[9], first_gap, 0), (target[9], second_gap, 2)):
         if weight > 0.1 and gap is not None:
@@ -147,19 +137,9 @@ def test_pairs_of_a_corpus_are_their_own_origins() -> None:
     words = [np.zeros(sum(len(pair[side]) for pair in pairs), np.uint32) for side in (0, 1)]
 
     def features(places: Any) -> Any:
-        return adequacy_features(
-            both.aligner,
-            numbered(pairs),
-            *words,
-            numbered(pairs),
-            copies,
-            None if places is None else np.array(places, np.int32).reshape(-1, 2),
-            evidence,
-            options,
-            *sums,
-            *RATIOS,
-            2,
-        )[0].tolist()
+        origins = None if places is None else np.array(places, np.int32).reshape(-1, 2)
+        given_counts: tuple[Any, ...] = (numbered(pairs), copies, origins, evidence, options, *sums, *RATIOS)
+        return adequacy_features(both.aligner, numbered(pairs), *words, *given_counts, 2)[0].tolist()
 
     assert features(None) == features([[0, -1], [1, -1], [2, -1]])
     assert features(None) != features([[-1, -1], [-1, -1], [2, -1]])
@@ -167,11 +147,6 @@ def test_pairs_of_a_corpus_are_their_own_origins() -> None:
         features([[0, -1], [1, 3], [2, -1]])
     with pytest.raises(ValueError, match="there must be two places for each pair"):
         features([])
-
-
-def test_every_feature_has_a_direction() -> None:
-    assert len(FEATURES) == ADEQUACY_FEATURES
-    assert {direction for _, direction in FEATURES} == {-1, 0, 1}
 
 
 ROW = st.lists(st.integers(0, 5), min_size=3, max_size=3)
@@ -184,17 +159,8 @@ ROW = st.lists(st.integers(0, 5), min_size=3, max_size=3)
 )
 def test_trees_are_those_of_the_twin(labelled: list[tuple[list[int], int]], directions: list[int], leaves: int) -> None:
     rows, classes = [row for row, _ in labelled], [label for _, label in labelled]
-    arrays = train_trees(
-        np.array(rows, np.uint8).T.copy(),
-        np.array(classes, np.uint8),
-        np.array(directions, np.int8),
-        3,
-        leaves,
-        0.5,
-        1.0,
-        1,
-        2,
-    )
+    bins, kinds = np.array(rows, np.uint8).T.copy(), np.array(classes, np.uint8)
+    arrays = train_trees(bins, kinds, np.array(directions, np.int8), 3, leaves, 0.5, 1.0, 1, 2)
     found = Trees(*arrays, 3).predict(np.array(rows, np.float64))
     forest = reference.boosted(rows, classes, directions, 3, leaves)
     assert found == pytest.approx([sum(tree.of(row) for tree in forest) for row in rows], abs=1e-4)
@@ -202,6 +168,8 @@ def test_trees_are_those_of_the_twin(labelled: list[tuple[list[int], int]], dire
 
 def test_trees_keep_to_directions() -> None:
     """More of a feature is never better, whatever the rows say."""
+    assert len(FEATURES) == ADEQUACY_FEATURES
+    assert {direction for _, direction in FEATURES} == {-1, 0, 1}
     rows = np.arange(60, dtype=np.uint8)[None]
     arrays = train_trees(rows, (np.arange(60) > 30).astype(np.uint8), np.array([-1], np.int8), 5, 4, 0.5, 1.0, 1, 1)
     falling = Trees(*arrays, 1).predict(rows.T.astype(np.float64))

@@ -58,17 +58,8 @@ class Both:
         weights = np.array(jumps, np.float32)
         self.aligner = NativeAligner(self.table, shares, shares, weights, weights[::-1].copy(), 0.3, 0.03, steepness)
         forward, backward = reference.probabilities(counts)
-        self.twin = reference.Model(
-            forward,
-            backward,
-            shares.tolist(),
-            shares.tolist(),
-            weights.astype(np.float64),
-            weights[::-1].astype(np.float64),
-            0.3,
-            0.03,
-            steepness,
-        )
+        jumped = (weights.astype(np.float64), weights[::-1].astype(np.float64))
+        self.twin = reference.Model(forward, backward, *[shares.tolist()] * 2, *jumped, 0.3, 0.03, steepness)
 
     def by_cell(self, slots: Any) -> dict[tuple[int, int], int]:
         offsets, targets, counts = self.table.rows_of(slots, 0)

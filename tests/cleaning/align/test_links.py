@@ -37,13 +37,9 @@ def test_pieces_of_linked_words() -> None:
     """``the houses`` as the_ hous es_, ``die Häuser`` as die_ Häus er: the-die, houses-Häuser."""
     words = _spans([(0, 3), (3, 9)]), _spans([(0, 3), (3, 10)])
     pieces = _spans([(0, 3), (3, 7), (7, 9)]), _spans([(0, 3), (3, 8), (8, 10)])
-    assert _lists(piece_links(_links([(0, 0), (1, 1)]), words, pieces)) == [
-        [(0, 0), (1, 1), (1, 2), (2, 1), (2, 2)],
-    ]
-
-
-def test_a_piece_of_two_words() -> None:
-    """``can't`` is one piece and two words; both words are linked to words of one piece."""
+    expected = [(0, 0), (1, 1), (1, 2), (2, 1), (2, 2)]
+    assert _lists(piece_links(_links([(0, 0), (1, 1)]), words, pieces)) == [expected]
+    # ``can't`` is one piece and two words; both words are linked to words of one piece.
     words = _spans([(0, 2), (2, 5)]), _spans([(0, 4), (4, 9)])
     pieces = _spans([(0, 5)]), _spans([(0, 9)])
     assert _lists(piece_links(_links([(0, 0), (1, 1)]), words, pieces)) == [[(0, 0)]]
@@ -56,12 +52,9 @@ def test_several_lines() -> None:
     assert _lists(piece_links(links, words, pieces)) == [[(0, 0), (0, 1)], [], [(2, 0)]]
 
 
-def test_unequal_lines() -> None:
+def test_unequal_lines_and_a_link_without_a_word() -> None:
     with pytest.raises(ValueError, match="same lines"):
         piece_links(_links([]), (_spans([]), _spans([])), (_spans([]), _spans([], [])))
-
-
-def test_a_link_without_a_word() -> None:
     spans = _spans([(0, 1)])
     for link in ((0, 1), (1, 0), (-1, 0)):
         with pytest.raises(ValueError, match="a link has no word"):

@@ -55,12 +55,9 @@ def test_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pending: in
     assert (tmp_path / "lex.t2s").read_text("utf-8") == T2S
 
 
-def test_best_only(tmp_path: Path) -> None:
+def test_best_only_and_nothing(tmp_path: Path) -> None:
     assert write_shortlist(_counts(), tmp_path / "lex.s2t", PIECES, best=1) == 4
     expected = [S2T.splitlines()[number] for number in (0, 1, 3, 5)]
     assert (tmp_path / "lex.s2t").read_text("utf-8").splitlines() == expected
-
-
-def test_nothing(tmp_path: Path) -> None:
     assert write_shortlist(LexicalCounts(3, 4), tmp_path / "lex.s2t", PIECES) == 0
     assert (tmp_path / "lex.s2t").read_bytes() == b""

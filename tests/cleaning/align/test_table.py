@@ -41,9 +41,6 @@ def test_rare_and_unassociated_cells_are_dropped(least: int, association: float)
     pruned = prune_cells(*cells(1), COLUMNS, least, association)
     assert (sums(*pruned) == kept).all()
     assert len(pruned[2]) == np.count_nonzero(kept)
-
-
-def test_cells_to_prune_are_columns() -> None:
     with pytest.raises(ValueError, match="a target is not a column"):
         prune_cells(np.array([0, 1]), np.array([3], np.int32), np.array([1]), 3, 0, 0.0)
 

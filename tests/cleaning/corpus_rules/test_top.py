@@ -28,15 +28,12 @@ def test_scores_of_any_sign_and_size_are_in_order() -> None:
     assert math.isnan(threshold([], 0.5))
 
 
-def test_shares_are_not_rounded_up_for_the_error_of_binary_fractions() -> None:
-    assert [kept_count(100, 0.07), kept_count(1000, 0.29), kept_count(3, 0.5)] == [7, 290, 2]
-
-
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=60), st.floats(0.01, 1.0))
 def test_the_threshold_is_found_as_by_sorting(scores: list[float], keep: float) -> None:
     assert threshold(scores, keep) == sorted(scores, reverse=True)[kept_count(len(scores), keep) - 1]
 
 
-def test_the_share_may_be_a_percentage() -> None:
+def test_the_share_may_be_a_percentage_and_is_not_rounded_up_for_the_error_of_binary_fractions() -> None:
+    assert [kept_count(100, 0.07), kept_count(1000, 0.29), kept_count(3, 0.5)] == [7, 290, 2]
     assert rule_options("top", {"score": "bicleaner", "keep": "80%"}) == TopOptions(score="bicleaner", keep=0.8)
     assert rule_options("top", {"score": "bicleaner", "keep": 1}) == TopOptions(score="bicleaner", keep=1)

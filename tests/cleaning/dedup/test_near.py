@@ -89,7 +89,7 @@ def test_the_first_similar_candidate_of_each_pair_is_verified(
     assert verify_pairs(*own, *others, candidates, limit).tolist() == expected
 
 
-def test_text_must_be_utf8_and_candidates_exist() -> None:
+def test_text_must_be_utf8_and_candidates_and_groups_exist() -> None:
     bad = [np.frombuffer(b"ab\xff", np.uint8), np.array([0, 3])]
     good = columns(["a"], ["b"])
     with pytest.raises(InvalidTextError, match="line 0"):
@@ -99,6 +99,8 @@ def test_text_must_be_utf8_and_candidates_exist() -> None:
             verify_pairs(*good, *good, np.array([candidate]), 0.5)
     with pytest.raises(ValueError, match="different numbers"):
         band_hashes(*good[:2], *columns(["a", "b"]), 1, 1)
+    with pytest.raises(ValueError, match="does not exist"):
+        group_rows(np.zeros((1, 1), np.uint64), np.array([2], np.uint32), 2)
 
 
 RECORDS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 9)), min_size=1, max_size=30)
@@ -149,11 +151,6 @@ def test_rows_are_grouped_in_order(rows: list[tuple[int, int]]) -> None:
     expected = [[[value, place] for place, (own, value) in enumerate(rows) if own == group] for group in range(5)]
     assert grouped.tolist() == [row for group in expected for row in group]
     assert starts.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
-
-
-def test_groups_must_exist() -> None:
-    with pytest.raises(ValueError, match="does not exist"):
-        group_rows(np.zeros((1, 1), np.uint64), np.array([2], np.uint32), 2)
 
 
 @pytest.mark.parametrize(

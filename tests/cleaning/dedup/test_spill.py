@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -46,13 +47,6 @@ def test_records_are_ordered_by_range(bits: int, width: int) -> None:
     assert starts.tolist() == [int((ranges < number).sum()) for number in range((1 << bits) + 1)]
 
 
-def test_records_that_cannot_be_divided_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 to 8 columns"):
-        partition_records(np.zeros((1, 2), np.uint64), 0)
-    with pytest.raises(ValueError, match="20 bits"):
-        partition_records(np.zeros((1, 3), np.uint64), 21)
-
-
 @pytest.fixture
 def spilled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with the spill files of two parts of 50 pairs each, in runs of 7 pairs and four ranges."""
@@ -96,17 +90,14 @@ def test_records_come_in_the_order_of_places_without_those_that_are_dropped(spil
     assert sum(map(len, left)) == 97
 
 
-def test_no_spill_file_is_left_after_an_error(tmp_path: Path) -> None:
+def test_no_spill_file_is_left_after_an_error_or_without_comparisons(tmp_path: Path) -> None:
+    batch = pa.record_batch({"source": ["a"], "target": ["b"], "row": [0]})
     with suppress(KeyError), SpillWriter(SpillFiles(tmp_path, 0, COMPARISONS, 0)) as writer:
-        writer.add(pa.record_batch({"source": ["a"], "target": ["b"], "row": [0]}))
+        writer.add(batch)
         raise KeyError
-    assert [*tmp_path.iterdir()] == []
-
-
-def test_monolingual_parts_may_have_nothing_to_spill(tmp_path: Path) -> None:
     with SpillWriter(SpillFiles(tmp_path, 0, (), 0)) as writer:
-        writer.add(pa.record_batch({"source": ["a"], "target": ["b"], "row": [0]}))
-    assert not spill_path(tmp_path, "pair", 0).exists()
+        writer.add(batch)
+    assert [*tmp_path.iterdir()] == []
 
 
 def table(*rows: tuple[int, ...]) -> Records:
@@ -192,13 +183,19 @@ def test_records_that_cannot_be_ranked_are_refused(records: Records, kept: int, 
         reduce_records(records, kept, corpora, 1)
 
 
-def test_arguments_of_finding_drops_are_checked() -> None:
-    with pytest.raises(ValueError, match="columns"):
-        drops_among(table((1, 2)), 1, table((1, 2)))
-    with pytest.raises(ValueError, match="different numbers of columns"):
-        drops_among(table((1, 2, 3)), 1, table((1, 2, 3, 4)))
-    with pytest.raises(ValueError, match="1 or more"):
-        drops_among(table((1, 2, 3)), 0, table((1, 2, 3)))
+@pytest.mark.parametrize(
+    ("call", "arguments", "message"),
+    [
+        (partition_records, (table((1, 2)), 0), "3 to 8 columns"),
+        (partition_records, (table((1, 2, 3)), 21), "20 bits"),
+        (drops_among, (table((1, 2)), 1, table((1, 2))), "columns"),
+        (drops_among, (table((1, 2, 3)), 1, table((1, 2, 3, 4))), "different numbers of columns"),
+        (drops_among, (table((1, 2, 3)), 0, table((1, 2, 3))), "1 or more"),
+    ],
+)
+def test_arguments_are_checked(call: Callable[..., object], arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(*arguments)
 
 
 @settings(max_examples=examples(30))

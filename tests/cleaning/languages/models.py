@@ -132,40 +132,23 @@ def _quantized_matrix(dense: Floats, part: int, norms: bool) -> Matrix:
         codes.append(nearest)
         centroids.append(chosen.ravel())
         values.append(chosen[nearest])
-    return Matrix(
-        np.concatenate(values, axis=1),
-        np.stack(codes, axis=1),
-        np.concatenate(centroids),
-        part,
-        norm_codes,
-        norm_centroids,
-    )
+    joined = (np.concatenate(values, axis=1), np.stack(codes, axis=1), np.concatenate(centroids))
+    return Matrix(*joined, part, norm_codes, norm_centroids)
 
 
 def content(model: Model, version: int = _VERSION) -> bytes:
     out = [struct.pack("<2i", _MAGIC, version)]
-    settings = (
-        model.input.dense.shape[1],
-        5,
-        5,
-        1,
-        5,
-        model.word_ngrams,
-        _LOSSES.get(model.loss, 0),
-        model.kind,
-        model.buckets,
-    )
-    out.append(struct.pack("<12id", *settings, model.min_chars, model.max_chars, 100, 1e-4))
+    settings = (model.word_ngrams, _LOSSES.get(model.loss, 0), model.kind, model.buckets)
+    sizes = (model.min_chars, model.max_chars, 100)
+    out.append(struct.pack("<12id", model.input.dense.shape[1], 5, 5, 1, 5, *settings, *sizes, 1e-4))
     size = len(model.words) + len(model.labels)
     pruned = -1 if model.kept is None else len(model.kept)
     out.append(struct.pack("<3i2q", size, len(model.words), len(model.labels), 1000, pruned))
     for is_label, entries in enumerate((model.words, model.labels)):
         out.extend(text + b"\0" + struct.pack("<qb", count, is_label) for text, count in entries)
     out.extend(struct.pack("<2i", bucket, row) for bucket, row in (model.kept or {}).items())
-    out.append(struct.pack("<?", model.input.codes is not None))
-    out.append(_matrix_content(model.input))
-    out.append(struct.pack("<?", model.output.codes is not None))
-    out.append(_matrix_content(model.output))
+    for matrix in (model.input, model.output):
+        out += [struct.pack("<?", matrix.codes is not None), _matrix_content(matrix)]
     return b"".join(out)
 
 

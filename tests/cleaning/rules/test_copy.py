@@ -22,18 +22,12 @@ def test_equal_letters_are_a_copy() -> None:
     assert decisions("copy", {"min_letters": 4}, ("abc", "abc"), ("abcd", "abcd")) == [True, False]
 
 
-def test_edit_distance() -> None:
-    assert values(rule_of("copy", {"measure": "distance"}), ("kitten", "sitting"), ("", ""), ("a", "")) == [
-        [1 - 3 / 7],
-        [1.0],
-        [0.0],
-    ]
+def test_edit_distance_and_longest_common_substring() -> None:
+    batch = [("kitten", "sitting"), ("", ""), ("a", "")]
+    assert values(rule_of("copy", {"measure": "distance"}), *batch) == [[1 - 3 / 7], [1.0], [0.0]]
     tokens = {"measure": "distance", "unit": "token", "lowercase": True}
     assert values(rule_of("copy", tokens), ("The cat sat", "the cat ran off")) == [[0.5]]
     assert decisions("copy", {"measure": "distance", "max": 0.5}, ("ab", "ac"), ("abc", "bcd")) == [False, True]
-
-
-def test_longest_common_substring() -> None:
     assert values(rule_of("copy", {"measure": "substring"}), ("xabcy", "zabc"), ("", "a")) == [[0.75], [0.0]]
 
 
@@ -42,26 +36,21 @@ def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     copies = [(source, source.upper()) for source, _ in batch]
     pairs = [*batch, *copies]
     assert values(rule_of("copy"), *pairs) == [[float(reference.equal_letters(*pair, 1))] for pair in pairs]
-    assert values(rule_of("copy", {"measure": "substring"}), *pairs) == [
-        [reference.common_substring(*pair)] for pair in pairs
-    ]
-    assert values(rule_of("copy", {"measure": "distance"}), *pairs) == [
-        [reference.edit_similarity(*pair)] for pair in pairs
-    ]
+    check_measures(pairs)
     assert values(rule_of("copy", {"measure": "distance", "unit": "token"}), *pairs) == [
         [reference.edit_similarity(source.split(), target.split())] for source, target in pairs
     ]
 
 
+def check_measures(batch: list[tuple[str, str]]) -> None:
+    for measure, twin in (("substring", reference.common_substring), ("distance", reference.edit_similarity)):
+        assert values(rule_of("copy", {"measure": measure}), *batch) == [[twin(*pair)] for pair in batch]
+
+
 @settings(max_examples=examples(30))
 @given(st.lists(st.tuples(*[st.text("abcd", min_size=60, max_size=300)] * 2), max_size=2))
 def test_long_texts(batch: list[tuple[str, str]]) -> None:
-    assert values(rule_of("copy", {"measure": "substring"}), *batch) == [
-        [reference.common_substring(*pair)] for pair in batch
-    ]
-    assert values(rule_of("copy", {"measure": "distance"}), *batch) == [
-        [reference.edit_similarity(*pair)] for pair in batch
-    ]
+    check_measures(batch)
 
 
 def test_the_beginnings_of_long_sides_are_compared() -> None:

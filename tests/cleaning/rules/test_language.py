@@ -54,6 +54,7 @@ def test_pairs_in_wrong_languages_are_dropped() -> None:
     made = rule(model="lid.176")
     assert made.columns == ("source", "target")
     assert made.bounds == (Bounds(high=0.3), Bounds(high=0.3))
+    assert [rule(margin=margin).bounds for margin in (0.0, 1)] == [(Bounds(high=0.0),) * 2, (Bounds(high=1.0),) * 2]
     assert kept(made, [EN, DE, EN, FR, RU], [DE, EN, EN, DE, ZH]) == [
         [True, False, True, False, False],
         [True, False, False, True, False],
@@ -89,10 +90,7 @@ def test_lines_that_may_be_in_capital_letters() -> None:
 
 
 def test_short_text_needs_a_clearer_rival() -> None:
-    lines = [
-        "Pequeno mapa para 2 contra 2.",
-        "Den som dricker blir starkare.",
-    ]  # 21 and 25 letters, taken for es and no
+    lines = ["Pequeno mapa para 2 contra 2.", "Den som dricker blir starkare."]  # 21 and 25 letters, taken for es, no
     certain = rule("pt", "sv", min_letters=1).values(pairs(lines[:1], lines[1:]))
     doubtful = rule("pt", "sv", min_letters=20).values(pairs(lines[:1], lines[1:]))
     assert (certain > 0.8).all()
@@ -129,12 +127,6 @@ def test_unknown_text() -> None:
     unknown = "blorp snickel fwaddle grumbit zorkeen plimth"
     assert kept(rule(), [unknown], [DE]) == [[True], [True]]
     assert kept(rule(unknown="drop"), [unknown], [DE]) == [[False], [True]]
-
-
-def test_margin() -> None:
-    made = rule(margin=0.0)
-    assert made.bounds == (Bounds(high=0.0), Bounds(high=0.0))
-    assert rule(margin=1).bounds[0] == Bounds(high=1.0)
 
 
 def test_a_side_whose_language_the_model_does_not_know(caplog: pytest.LogCaptureFixture) -> None:

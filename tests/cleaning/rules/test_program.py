@@ -66,13 +66,9 @@ def test_a_program_beside_a_config_in_the_current_directory_is_found(
     assert rule(Path(), command=("./equal.py",)).values(pairs(["a"], ["a"])).tolist() == [[1.0]]
 
 
-def test_more_than_a_pipe_holds_goes_through(directory: Path) -> None:
+def test_more_than_a_pipe_holds_goes_through_and_need_not_be_read(directory: Path) -> None:
     sides = ["abcdefgh" * 10] * 20_000
     assert rule(directory, command="sed s/.*/1/").values(pairs(sides, sides)).tolist() == [[1.0] * 20_000]
-
-
-def test_a_program_need_not_read_its_input(directory: Path) -> None:
-    sides = ["abcdefgh" * 10] * 20_000
     made = rule(directory, command="sh -c 'exec <&-; seq 20000'", max=5)
     assert made.values(pairs(sides, sides))[0, :3].tolist() == [1.0, 2.0, 3.0]
 

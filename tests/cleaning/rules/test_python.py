@@ -17,49 +17,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from helper import SHORT
 
-def looks_fine(source, target):
-    return pc.less(pc.utf8_length(source), SHORT)
-
-def length(source):
-    return pc.utf8_length(source).to_numpy()
-
-def spoken(source, target, languages):
-    return np.full(len(source), languages.target == "zh")
-
-def chunked(**text):
-    return pa.chunked_array([[True] * len(text["source"])])
+looks_fine = lambda source, target: pc.less(pc.utf8_length(source), SHORT)
+length = lambda source: pc.utf8_length(source).to_numpy()
+spoken = lambda source, target, languages: np.full(len(source), languages.target == "zh")
+chunked = lambda **text: pa.chunked_array([[True] * len(text["source"])])
+short = lambda source, target: [True]
+square = lambda source, target: np.ones((2, 2))
+words = lambda source, target: source
+nulls = lambda source, target: pa.array([None] * len(source), pa.bool_())
+gap = lambda source, target: pa.array([1, None])
+ragged = lambda source, target: [[1], [1, 2]]
+unknown = lambda source: np.array([0.5, np.nan])
+strange = lambda lines: lines
+number = 3
 
 def fails(source, target):
     raise RuntimeError("oh no")
 
-def short(source, target):
-    return [True]
-
-def square(source, target):
-    return np.ones((2, 2))
-
-def words(source, target):
-    return source
-
-def nulls(source, target):
-    return pa.array([None] * len(source), pa.bool_())
-
-def gap(source, target):
-    return pa.array([1, None])
-
-def ragged(source, target):
-    return [[1], [1, 2]]
-
-def unknown(source):
-    return np.array([0.5, np.nan])
-
 def leaves(source, target):
     raise SystemExit(3)
-
-def strange(lines):
-    return lines
-
-number = 3
 """
 
 
@@ -89,10 +65,9 @@ def test_a_function_of_one_side_may_return_numbers_with_bounds(directory: Path) 
 
 
 def test_a_function_may_ask_for_the_languages_and_return_any_kind_of_array(directory: Path) -> None:
-    (rule,) = rules(directory, "my_rules:spoken")
-    assert rule.values(pairs(["a", "b"], ["x", "y"])).tolist() == [[1.0, 1.0]]
-    (rule,) = rules(directory, "my_rules:chunked")
-    assert rule.values(pairs(["a", "b"], ["x", "y"])).tolist() == [[1.0, 1.0]]
+    for name in ("spoken", "chunked"):
+        (rule,) = rules(directory, f"my_rules:{name}")
+        assert rule.values(pairs(["a", "b"], ["x", "y"])).tolist() == [[1.0, 1.0]]
 
 
 def test_corpora_without_a_side_that_a_function_takes_are_cleaned_without_it(directory: Path) -> None:

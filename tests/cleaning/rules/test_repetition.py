@@ -20,10 +20,7 @@ def test_repetitions() -> None:
         [0, 2],
     ]
     assert decisions("repetition", {"times": 1}, ("abcabc", ""), ("abcab", "")) == [False, True]
-
-
-def test_first_and_shortest_string_counts() -> None:
-    assert values(rule_of("repetition", {"times": 1, "min": 1}), ("xaabbbb", "aaaa")) == [[1, 3]]
+    assert values(rule_of("repetition", {"times": 1, "min": 1}), ("xaabbbb", "aaaa")) == [[1, 3]]  # first and shortest
 
 
 @given(BATCH, st.integers(1, 3), st.integers(1, 5), st.integers(5, 8))
@@ -33,12 +30,9 @@ def test_values_are_those_of_the_twin(batch: list[tuple[str, str]], times: int, 
     assert values(rule, *batch) == expected
 
 
-def test_time_is_bounded() -> None:
+def test_time_is_bounded_and_limits_that_no_text_reaches() -> None:
     line = "ab" * 20_000 + "c" + "x " * 20_000
     assert values(rule_of("repetition", {"times": 30_000}), (line, line)) == [[0, 0]]
-
-
-def test_limits_that_no_text_reaches() -> None:
     most = 2**63 - 1
     assert values(rule_of("repetition", {"times": most, "min": 3}), ("a", "abc" * 5)) == [[0, 0]]
     assert values(rule_of("repetition", {"times": 2**62 - 1, "min": 4, "max": most}), ("a", "abcd" * 5)) == [[0, 0]]

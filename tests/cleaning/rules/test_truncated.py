@@ -36,10 +36,8 @@ def test_short_pairs_may_differ_more() -> None:
     rule = rule_of("truncated", languages=("en", "en"))
     batch = [("x" * 29 + ".", "x" * 5), ("x" * 299 + ".", "x" * 50), ("x" * 59 + ".", "")]
     assert values(rule, *batch) == [[2.0], [320 / 70], [4.0]]
-    assert decisions("truncated", {"max": 2, "slack": 40}, ("x" * 29 + ".", "x" * 5), ("x" * 139 + ".", "x" * 5)) == [
-        True,
-        False,
-    ]
+    batch = [("x" * 29 + ".", "x" * 5), ("x" * 139 + ".", "x" * 5)]
+    assert decisions("truncated", {"max": 2, "slack": 40}, *batch) == [True, False]
 
 
 @given(st.lists(lines(list('.?!…。।"”)')), max_size=5))

@@ -31,16 +31,9 @@ def test_difference(directory: Path) -> None:
     assert rule.files == {"en.txt": directory / "en.txt", "zh.txt": directory / "zh.txt"}
 
 
-def test_a_pipe_is_refused(directory: Path) -> None:
+def test_a_pipe_or_an_empty_list_is_refused(directory: Path) -> None:
     os.mkfifo(directory / "pipe")
-    with (
-        must_end(60),
-        pytest.raises(ValueError, match=r"word_list: the word list .*pipe is no regular file; a run reads"),
-    ):
-        rule_of("word_list", {"source": "pipe", "target": "zh.txt"}, base_dir=directory)
-
-
-def test_an_empty_list_is_refused(directory: Path) -> None:
-    (directory / "en.txt").write_text("\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"word_list: the word list .*en\.txt holds no words"):
-        rule_of("word_list", {"source": "en.txt", "target": "zh.txt"}, base_dir=directory)
+    (directory / "none").write_text("\n", encoding="utf-8")
+    for name, message in (("pipe", "is no regular file; a run reads"), ("none", "holds no words")):
+        with must_end(60), pytest.raises(ValueError, match=f"word_list: the word list .*{name} {message}"):
+            rule_of("word_list", {"source": name, "target": "zh.txt"}, base_dir=directory)

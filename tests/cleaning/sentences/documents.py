@@ -6,23 +6,9 @@ import random
 
 Lines = list[str]
 
-_NOUNS = [
-    ("house", "Haus"),
-    ("river", "Fluss"),
-    ("mountain", "Berg"),
-    ("child", "Kind"),
-    ("teacher", "Lehrerin"),
-    ("city", "Stadt"),
-    ("garden", "Garten"),
-    ("letter", "Brief"),
-    ("window", "Fenster"),
-    ("story", "Geschichte"),
-    ("doctor", "Arzt"),
-    ("bridge", "Brücke"),
-    ("forest", "Wald"),
-    ("kitchen", "Küche"),
-    ("train", "Zug"),
-]
+_ENGLISH = "house river mountain child teacher city garden letter window story doctor bridge forest kitchen train"
+_GERMAN = "Haus Fluss Berg Kind Lehrerin Stadt Garten Brief Fenster Geschichte Arzt Brücke Wald Küche Zug"
+_NOUNS = list(zip(_ENGLISH.split(), _GERMAN.split(), strict=True))
 _VERBS = [("sees", "sieht"), ("finds", "findet"), ("paints", "malt"), ("visits", "besucht"), ("forgets", "vergisst")]
 _TAILS = [
     ("in the morning", "am Morgen"),

@@ -45,14 +45,11 @@ def test_a_prior_counts_as_much_as_the_documents() -> None:
     assert np.allclose(small.shares[0][known] / words.shares[0][1:], small.shares[0][known[0]] / words.shares[0][1])
 
 
-def test_sentences_without_counterpart_cost_less_where_there_are_many() -> None:
+def test_kinds_of_beads_cost_less_where_there_are_many() -> None:
     path = np.array([[0, 1, 0, 1], [1, 2, 1, 1], [2, 3, 1, 1], [3, 4, 1, 2], [4, 4, 2, 3]])
     assert BeadTotals.of([path, path[:1]]) == BeadTotals(gaps=2, paired=3, single=3)
     costs = [BeadTotals(gaps, 2000, 1500).priors().deletion for gaps in (0, 30, 90, 600)]
     assert costs == [-7.0, -5.07238, -4.0, -4.0]
-
-
-def test_beads_of_several_sentences_cost_more_where_there_are_few() -> None:
     gained = [BeadTotals(0, 2000, single).priors().several for single in (2000, 1900, 1500, 800)]
     assert gained == [-3.0, -1.646363, 0.017029, 1.0]
     assert BeadTotals(0, 0, 0).priors() == Priors(-7.0, 0.0)
@@ -65,11 +62,9 @@ def test_beads_score_above_those_with_other_targets_if_documents_translate_each_
     assert Level.sum([level, level]) == Level(10.0, 4, -6.0, 4, 2)
     assert [Level(score, 200, 0.0, 200).unrelated for score in (399.0, 401.0)] == [True, False]
     assert not Level(0.0, 199, 0.0, 199).unrelated
-    sides = [
-        [f"{word} {draw.random()}" for _ in range(3)]
-        for draw, word in ((random.Random(1), "a"), (random.Random(2), "b"))
-    ]
-    _, found = align_documents([(pa.array(sides[0], pa.large_string()), pa.array(sides[1], pa.large_string()))])
+    draw = random.Random(1)
+    source, target = (pa.array([f"{word} {draw.random()}" for _ in range(3)], pa.large_string()) for word in "ab")
+    _, found = align_documents([(source, target)])
     assert (found.beads, found.others, found.unrelated) == (3, 3, False)
 
 
@@ -97,14 +92,11 @@ def test_a_band_widens_where_the_path_touches_its_edge() -> None:
     assert len(right & set(map(tuple, beads.tolist()))) >= 595
 
 
-def test_short_documents() -> None:
-    assert aligned([(["One sentence."], ["Ein Satz."])]) == [[[0, 1, 0, 1]]]
-    assert aligned([([""], ["Ein Satz."])]) == [[[0, 1, 0, 1]]]
-
-
-def test_long_documents_are_searched_coarse_to_fine() -> None:
-    (source, target), expected = shuffled_document(random.Random(7), 2200)
-    (beads,) = aligned([(source, target)])
+def test_short_documents_and_long_ones_that_are_searched_coarse_to_fine() -> None:
+    for source in ("One sentence.", ""):
+        assert aligned([([source], ["Ein Satz."])]) == [[[0, 1, 0, 1]]]
+    document, expected = shuffled_document(random.Random(7), 2200)
+    (beads,) = aligned([document])
     assert sum(bead in beads for bead in expected) / len(expected) > 0.97
 
 

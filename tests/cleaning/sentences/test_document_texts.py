@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from nmt_prep.cleaning.sentences.document_texts import (
     PLAIN,
     files_of_directories,
     joint_of,
+    lines_of_html,
     pairs_of_list,
     read_document,
     read_documents,
@@ -41,17 +43,13 @@ def test_a_file_is_a_document(tmp_path: Path) -> None:
 
 
 def test_lines_divide_a_long_text(tmp_path: Path) -> None:
-    files = sides(
-        tmp_path, "<doc 1>\nA.\nB.\n</doc>\n<doc 2>\nC.\n</doc>\n", "<doc 1>\nX.\n</doc>\n<doc 2>\nY.\n</doc>\n"
-    )
-    assert documents(files, divider="</?doc.*>") == [("0", "A.\nB.", "X."), ("1", "C.", "Y.")]
-    files["target"].write_text("<doc 1>\nX.\n</doc>\n")
+    files = sides(tmp_path, "<d 1>\nA.\nB.\n</d>\n<d 2>\nC.\n</d>\n", "<d 1>\nX.\n</d>\n<d 2>\nY.\n</d>\n")
+    assert documents(files, divider="</?d.*>") == [("0", "A.\nB.", "X."), ("1", "C.", "Y.")]
+    files["target"].write_text("<d 1>\nX.\n</d>\n")
     with pytest.raises(CorpusError, match=r"s: no line matches documents.divider \(#\+\); correct it, or leave it"):
         documents(files, divider="#+")
-    with pytest.raises(
-        CorpusError, match=r"document 2 is '1' in .*s, but no document in .*t; both files need the same"
-    ):
-        documents(files, divider="</?doc.*>")
+    with pytest.raises(CorpusError, match=r"document 2 is '1' in .*s, but no document in .*t; both files need the sa"):
+        documents(files, divider="</?d.*>")
 
 
 def test_rows_with_one_id_are_a_document(tmp_path: Path) -> None:
@@ -140,17 +138,70 @@ def test_lists_and_directories(tmp_path: Path) -> None:
 def test_sentences_of_running_text() -> None:
     text = "Das ist Dr. Müller. Er wohnt\nin Bonn.\n\nEnde."
     assert sentences_of(text, "lines", "de").to_pylist() == ["Das ist Dr. Müller. Er wohnt", "in Bonn.", "Ende."]
-    assert sentences_of(text, "paragraphs", "de").to_pylist() == [
-        "Das ist Dr. Müller.",
-        "Er wohnt",
-        "in Bonn.",
-        "Ende.",
-    ]
+    paragraphs = ["Das ist Dr. Müller.", "Er wohnt", "in Bonn.", "Ende."]
+    assert sentences_of(text, "paragraphs", "de").to_pylist() == paragraphs
     assert sentences_of(text, "wrapped", "de-AT").to_pylist() == ["Das ist Dr. Müller.", "Er wohnt in Bonn.", "Ende."]
     assert sentences_of("这是\n句子。那是另一个。", "wrapped", "zh").to_pylist() == ["这是句子。", "那是另一个。"]
-    assert sentences_of("Ek. Du! 这是。", "paragraphs", "qaa").to_pylist() == [
-        "Ek.",
-        "Du!",
-        "这是。",
-    ]  # an unknown language
+    unknown = sentences_of("Ek. Du! 这是。", "paragraphs", "qaa")
+    assert unknown.to_pylist() == ["Ek.", "Du!", "这是。"]
     assert (joint_of("zh-TW"), joint_of("de")) == ("", " ")
+
+
+# The text of HTML pages, hostile ones among them.
+
+
+@pytest.mark.parametrize(
+    ("page", "lines"),
+    [
+        (
+            "<html><head><title>T</title></head><h1>A</h1><p>b <b>c</b><script>x</script></p><ul><li>d<li>e</ul>",
+            ["A", "b c", "d", "e"],
+        ),
+        ("<p>a\n b<br>c &amp;&nbsp;<q>d</q><!-- no --></p>e", ["a b", 'c &\xa0"d"', "e"]),
+        (
+            "<pre>a\n  b\n\nc</pre><div>d<div hidden>no<br>no</div><i style='Display : none'>no<b>no</b></i>e</div>",
+            [*"abc", "de"],
+        ),
+        ("<table><tr><th>a<td>b c<tr><td>d<table><td>e</table>f</table>g", ["a", "b c", "d", "e", "f", "g"]),
+        ("<?xml version='1.0' encoding='iso-8859-1'?><html><meta charset='latin-1'><p>é中\0x", ["é中\ufffdx"]),
+        ("a < b", ["a < b"]),
+        (" \n", []),
+    ],
+)
+def test_each_block_is_a_line(page: str, lines: list[str]) -> None:
+    assert sentences_of(lines_of_html(page), "lines", "en").to_pylist() == lines
+
+
+def test_lines_of_a_block_are_running_text() -> None:
+    found = sentences_of(lines_of_html("<p>It<br>is. So</p><div>it is.</div>"), "wrapped", "en")
+    assert found.to_pylist() == ["It is.", "So", "it is."]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<table>" + "<tr><td>a<td>b" * 12_000 + "<tr><td>" + "c" * 250_000 + "</table>",
+        "<table>" + "<tr><td colspan=1000000 rowspan=1000000>a" * 5000 + "</table>",
+        "<div>" * 5000 + "a" + "</div>" * 5000,
+        "<p " + "a" * 1_000_000 + "='" + "b" * 1_000_000 + "'>c",
+        "&euro;" * 200_000,
+        "<p>a" * 50_000,
+    ],
+)
+def test_memory_is_bounded_by_the_size_of_a_page(page: str) -> None:
+    lines_of_html("")  # loads the parser
+    tracemalloc.start()
+    text = lines_of_html(f"{page}<p>The end.")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert text.endswith("The end.\n\n")
+    assert peak < 20 * len(page) + 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("page", "deepest"),
+    [("<div>" * 10_001, "10,000"), ("<b>" * 6_250 + "</i>" * 80_000, "6,250"), ("<table><td>" * 9000, "10,000")],
+)
+def test_elements_nested_too_deeply_are_an_error(page: str, deepest: str) -> None:
+    with pytest.raises(CorpusError, match=f"its elements are nested more than {deepest} deep; remove the page"):
+        lines_of_html(page)

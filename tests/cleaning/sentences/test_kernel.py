@@ -62,14 +62,8 @@ def search(source: Side, target: Side, known: Words | None) -> list[Any]:
         words = (links(known.counts, known.shares[1], 0), links(known.counts, known.shares[0], 1), own_counts(known))
     beads = align_sentences(
         *(native_side(source), native_side(target), low, high),
-        *(
-            np.array(MODEL.kinds, np.int32),
-            np.array(MODEL.priors),
-            MODEL.deletion,
-            MODEL.extension,
-            MODEL.ratio,
-            MODEL.variance,
-        ),
+        *(np.array(MODEL.kinds, np.int32), np.array(MODEL.priors)),
+        *(MODEL.deletion, MODEL.extension, MODEL.ratio, MODEL.variance),
         *(*MODEL.gammas, *words, MODEL.pseudo, MODEL.mix, MODEL.window, MODEL.background, MODEL.weight, MODEL.free),
     )
     return [tuple(bead) for bead in beads.reshape(-1, 4).tolist()]

@@ -105,7 +105,7 @@ class TextProfile:
     corpora: dict[str, dict[str, CorpusProfile]] = field(default_factory=dict)  # the corpora by split and name
     # the use of the vocabularies in train, or else in the first split
     vocabularies: dict[Side, VocabularyUse] = field(default_factory=dict)
-    # the use of the vocabularies by each language there, by side, if there are several pairs of languages
+    # the use of the vocabularies by each language there, by side, if there are several language pairs
     languages: dict[Side, dict[str, LanguageUse]] = field(default_factory=dict)
 
 

@@ -135,7 +135,7 @@ def weight_table(summary: Json) -> Table:
 
 
 def pair_table(summary: Json) -> Table:
-    """Returns the numbers of each pair of languages in train, and its share of an epoch at some temperatures."""
+    """Returns the numbers of each language pair in train, and its share of an epoch at some temperatures."""
     pairs: Json = summary.get("pairs", {})
     total = sum(facts["kept"] for facts in pairs.values())
     heats = list(next(iter(pairs.values()))["drawn"]) if pairs else []

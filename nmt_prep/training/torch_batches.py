@@ -33,10 +33,10 @@ class BatchedInput(NamedTuple):
         target_output: ids that the decoder should predict, same shape.
         source_sequence_length: shape ``[rows]``.
         target_sequence_length: length of each row of ``target_input`` and of ``target_output``, shape ``[rows]``.
-        corpora: number of each pair's corpus in ``dataset.json``, shape ``[rows]``; None unless asked for.
+        corpora: corpus index of each pair in ``dataset.json``, shape ``[rows]``; None unless asked for.
         weights: weight of each pair, float32, shape ``[rows]``; None if the records have no weights.
         language_pairs: number of each pair's languages in :attr:`nmt_prep.torch.Batches.language_pairs`, shape
-            ``[rows]``; None in a run with one pair of languages.
+            ``[rows]``; None in a run with one language pair.
     """
 
     source: torch.Tensor
@@ -220,9 +220,9 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         features: ``hf``, ``nmt`` or ``t2t``.
         nested: give ids as nested tensors of layout ``torch.jagged`` instead of padded ones, and no ``attention_mask``.
         sos_id: the id that begins the decoder's input, in place of the vocabulary's own or its padding id.
-        corpus_ids: also give the number of each pair's corpus in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or
+        corpus_ids: also give the corpus index of each pair in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or
             with packed rows ``[rows, most pairs of a row]``, padded with -1.
-            In a run with several pairs of languages, batches also have ``language_pairs`` of the same shape: the number
+            In a run with several language pairs, batches also have ``language_pairs`` of the same shape: the number
             of each pair's languages in :attr:`language_pairs`.
         pin_memory: give tensors in pinned memory; default True if there is a CUDA device. Workers of a ``DataLoader``
             never do, because it has an option of its own.
@@ -270,7 +270,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
 
     @property
     def language_pairs(self) -> tuple[str, ...]:
-        """The pairs of languages that the numbers in batches stand for; none in a run with one pair."""
+        """The language pairs that the numbers in batches stand for; none in a run with one pair."""
         return self._source.language_pairs
 
     @property

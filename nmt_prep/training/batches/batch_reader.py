@@ -39,7 +39,7 @@ class IdBatch:
         row_pairs: int64, shape ``[rows]``: number of pairs in each packed row, whose pairs are consecutive in
             ``source`` and ``target``; None if pairs are not packed.
         width: length to which both sides are to be padded; None for the longest row of each side.
-        corpora: int32, shape ``[pairs]``: number of each pair's corpus in ``dataset.json``; None unless asked for.
+        corpora: int32, shape ``[pairs]``: corpus index of each pair in ``dataset.json``; None unless asked for.
         weights: float32, shape ``[pairs]``: weight of each pair, of joined segments their mean; None if the records
             have no weights.
         segments: int64, shape ``[pairs]``: number of segments of a document that are targets in each row, without
@@ -48,8 +48,8 @@ class IdBatch:
             target; None without context.
         ignored: for each row of ``target``, the begins and ends of the parts that do not count as target, because they
             repeat dropped duplicates: ``[begin, end, begin, end, …]``; None without such parts.
-        language_pairs: int32, shape ``[pairs]``: number of each pair's languages among ``language_pairs`` of the split
-            in ``dataset.json``; None in a run with one pair of languages.
+        language_pairs: int32, shape ``[pairs]``: language-pair index of each pair in ``language_pairs`` of the split
+            in ``dataset.json``; None in a run with one language pair.
     """
 
     source: Ragged
@@ -83,7 +83,7 @@ def read_records(
     Args:
         run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
-        corpus_ids: also yield the number of each pair's corpus.
+        corpus_ids: also yield the corpus index of each pair.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
         options: attributes of :class:`~nmt_prep.training.batches.Options`.
 

@@ -140,11 +140,11 @@ class Options:
         weights: number of copies of each pair in an epoch, by name of its corpus; 1 for corpora not named. Needs layout
             ``chunk`` or ``text``.
         temperature: instead of ``weights``: makes the share of each corpus proportional to its size to the power
-            1 / temperature, in an epoch of as many pairs as the split has. In a run with several pairs of languages,
-            the share of each pair of languages instead.
-        language_pairs: only pairs of these languages, such as ``["en-de"]``, in a run with several pairs of languages.
+            1 / temperature, in an epoch of as many pairs as the split has. In a run with several language pairs,
+            the share of each language pair instead.
+        language_pairs: only pairs of these languages, such as ``["en-de"]``, in a run with several language pairs.
             Needs layout ``chunk`` or ``text``.
-        one_pair: the pairs of a batch have the same languages, in a run with several pairs of languages. Needs layout
+        one_pair: the pairs of a batch have the same languages, in a run with several language pairs. Needs layout
             ``chunk`` or ``text``, and pairs that are not packed.
         documents: False gives single segments, even if the settings of the records join the segments of documents.
         subwords: draws other subwords of each pair in each epoch, by side, such as
@@ -157,7 +157,7 @@ class Options:
             split has pairs.
         shuffle: False reads the shards in order, and returns the longest batches of each window first.
         seed: decides the order, together with ``epoch``.
-        epoch: number of the epoch; each epoch has a different order.
+        epoch: index of the epoch; each epoch has a different order.
         skip_batches: number of batches to skip at the start of the epoch, to resume after them.
         rank: number of this process in a data-parallel job, from 0.
         world_size: number of these processes; each gets its own part of the epoch.

@@ -34,7 +34,7 @@ class BatchSource:
     Args:
         run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
-        corpus_ids: also yield the number of each pair's corpus.
+        corpus_ids: also yield the corpus index of each pair.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
         options: attributes of `Options`; ``epoch`` and ``skip_batches`` are the position to
             start from.
@@ -74,7 +74,7 @@ class BatchSource:
 
     @property
     def language_pairs(self) -> tuple[str, ...]:
-        """The pairs of languages that the numbers in batches stand for; none in a run with one pair."""
+        """The language pairs that the numbers in batches stand for; none in a run with one pair."""
         return tuple(self.plan.info.language_pairs(self._split))
 
     @property

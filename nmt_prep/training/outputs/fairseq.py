@@ -32,7 +32,7 @@ class Fairseq(Output[FairseqOptions]):
     """Writes ``train.en-zh.en.bin``, ``train.en-zh.en.idx``, the same for zh, and ``dict.en.txt``, ``dict.zh.txt``.
 
     Further shards are ``train1.en-zh.…`` and so on; fairseq joins the shards of the training split only. A run with
-    several pairs of languages gives files for each pair, as fairseq's tasks with ``lang_pairs`` read them.
+    several language pairs gives files for each pair, as fairseq's tasks with ``lang_pairs`` read them.
     """
 
     kind = "fairseq"

@@ -33,7 +33,7 @@ CORPUS = "corpus"  # Name of the column with the name of each pair's corpus
 WEIGHT = "weight"  # Name of the column with the weight of each pair
 
 LANGUAGE_PAIR = "language_pair"
-"""Name of the column with the languages of each pair, in a run with several pairs of languages."""
+"""Name of the column with the languages of each pair, in a run with several language pairs."""
 
 Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"  # Rows, and the approximate bytes of each
 

@@ -27,7 +27,7 @@ class IdBatch:
 
     sources: Ragged  # ids of the sources, as in the records
     targets: Ragged  # ids of the targets, as in the records
-    corpora: npt.NDArray[np.int32]  # number of each pair's corpus: int32, shape `[pairs]`
+    corpora: npt.NDArray[np.int32]  # corpus index of each pair: int32, shape `[pairs]`
     # weight of each pair, float32; None if the run has no weights, or for consecutive pairs of the records, which store
     # weights
     weights: npt.NDArray[np.float32] | None = None
@@ -46,7 +46,7 @@ class TextBatch:
 
     sources: pa.Array  # lines of the source side, a `large_string` array
     targets: pa.Array  # lines of the target side, a `large_string` array
-    corpora: npt.NDArray[np.int32]  # number of each pair's corpus: int32, shape `[pairs]`
+    corpora: npt.NDArray[np.int32]  # corpus index of each pair: int32, shape `[pairs]`
     # links of the pieces of each pair, such as `0-0 1-2`, a `large_string` array; None for no links
     links: pa.Array | None = None
     weights: npt.NDArray[np.float32] | None = None  # as in `IdBatch`

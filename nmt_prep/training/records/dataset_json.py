@@ -182,7 +182,7 @@ _LENGTHS = ("source_lengths", "target_lengths", "max_lengths")
 class SplitInfo(_Model):
     """Counts of a split and its shards in order; lengths count EOS, ``max_lengths`` is of the longer side.
 
-    ``language_pairs`` counts the pairs of each pair of languages, if the run has several; else the file omits it.
+    ``language_pairs`` counts the pairs of each language pair, if the run has several; else the file omits it.
     """
 
     _omitted = ("language_pairs",)
@@ -196,7 +196,7 @@ class SplitInfo(_Model):
     shards: tuple[ShardInfo, ...]
 
     def with_pairs(self, corpora: Sequence[CorpusInfo]) -> Self:
-        """Returns the split with the number of pairs of each pair of languages, given its corpora."""
+        """Returns the split with the number of pairs of each language pair, given its corpora."""
         pairs = Counter[str]()
         for corpus in corpora:
             pairs.update({corpus.language_pair: corpus.pairs} if corpus.language_pair else {})
@@ -281,7 +281,7 @@ class DatasetInfo(_Model):
         return self
 
     def language_pairs(self, split: str) -> list[str]:
-        """Returns the pairs of languages of a split, sorted as in its file; none in a run with one pair."""
+        """Returns the language pairs of a split, sorted as in its file; none in a run with one pair."""
         return sorted({corpus.language_pair for corpus in self.corpora[split]} - {""})
 
 

@@ -25,7 +25,7 @@ class PairColumns:
 
     inputs: Ragged  # ids of the sources, each row ending in EOS
     targets: Ragged  # ids of the targets, likewise
-    # int32, shape `[pairs]`: number of each pair's corpus in `dataset.json`'s list for the split; None in layout
+    # int32, shape `[pairs]`: corpus index of each pair in `dataset.json`'s list for the split; None in layout
     # `example`, whose records do not have it
     corpora: npt.NDArray[np.int32] | None
     row_pairs: npt.NDArray[np.int32]  # int32, shape `[rows]`: pairs in each row, in layout `packed`; else empty

@@ -176,7 +176,7 @@ class BatchedInputWithCorpora(NamedTuple):
     target_output: tf.Tensor
     source_sequence_length: tf.Tensor
     target_sequence_length: tf.Tensor
-    corpora: tf.Tensor  # int32, shape `[rows]`: number of each pair's corpus in `dataset.json`
+    corpora: tf.Tensor  # int32, shape `[rows]`: corpus index of each pair in `dataset.json`
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithCorpora:
         return BatchedInputWithCorpora(None, *tensors)
@@ -201,8 +201,8 @@ class BatchedInputWithColumns(NamedTuple):
     # int32, shape `[rows, 2 * most parts]`: begins and ends of the parts of `target_output` that do not count as
     # target, padded with 0; None without repeated segments
     ignored: tf.Tensor | None = None
-    # int32, shape `[rows]`: number of each pair's languages among `language_pairs` of the split in `dataset.json`; None
-    # in a run with one pair of languages
+    # int32, shape `[rows]`: language-pair index of each pair in `language_pairs` of the split in `dataset.json`; None
+    # in a run with one language pair
     language_pairs: tf.Tensor | None = None
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithColumns:

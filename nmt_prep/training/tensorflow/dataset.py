@@ -147,9 +147,9 @@ def make_dataset(
             one again; None for a new epoch in each pass. Unless it is 1, all passes have the same number of batches,
             which ``cardinality()`` returns: in epochs that have fewer than the longest one, the last batches are split.
             A Python function computes the order of each pass.
-        corpus_ids: also give the number of each pair's corpus in ``dataset.json``: int32, a last field ``corpora`` of
+        corpus_ids: also give the corpus index of each pair in ``dataset.json``: int32, a last field ``corpora`` of
             shape ``[rows]``; with packed pairs of shape ``[rows, most pairs of a row]``, padded with -1. In a run with
-            several pairs of languages, batches also have ``language_pairs`` of the same shape: the number of each
+            several language pairs, batches also have ``language_pairs`` of the same shape: the number of each
             pair's languages among ``language_pairs`` of the split in ``dataset.json``.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
         options: attributes of :class:`~nmt_prep.training.batches.Options`.

@@ -34,7 +34,7 @@ class Pairs(NamedTuple):
 
     source: Column
     target: Column
-    corpora: tf.Tensor | None  # number of each pair's corpus: int64, shape `[pairs]`; None in layout `example`
+    corpora: tf.Tensor | None  # corpus index of each pair: int64, shape `[pairs]`; None in layout `example`
     row_pairs: tf.Tensor  # int64, shape `[rows]`: pairs in each row; empty if they are not packed
     columns: Mapping[str, tf.Tensor] = MappingProxyType({})  # other columns, shape `[pairs]`, by the names in `IdBatch`
     ignored: Column | None = None  # `ignored` of each pair; None if there is none
@@ -233,7 +233,7 @@ def _column_of(
 
 
 def corpora_of(entries: tf.Tensor) -> tf.Tensor:
-    """Returns the number of each pair's corpus, int64, from entries of an index: strings."""
+    """Returns the corpus index of each pair, int64, from entries of an index: strings."""
     columns = tf.io.decode_raw(tf.strings.reduce_join(entries), tf.uint16, little_endian=True)
     return tf.cast(tf.reshape(columns, [-1, PAIR_BYTES // 2])[:, 2], tf.int64)
 

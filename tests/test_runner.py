@@ -93,16 +93,10 @@ def test_a_strict_run_with_warnings_publishes_nothing(tmp_path: Path) -> None:
     config = corpus_config(tmp_path / "run", publish={"url": target.as_uri()})
     seen: list[str] = []
     with pytest.raises(HealthError) as caught:
-        nmt_prep.run(
-            config,
-            strict=True,
-            then=lambda outcomes: seen.extend(outcome.stage for outcome in outcomes),
-        )
+        nmt_prep.run(config, strict=True, then=lambda outcomes: seen.extend(outcome.stage for outcome in outcomes))
     first, second = str(caught.value).split("\n")
-    assert (
-        first
-        == "the run ended with a warning about its data (everything that it made is kept, but nothing is published):"
-    )
+    kept = "everything that it made is kept, but nothing is published"
+    assert first == f"the run ended with a warning about its data ({kept}):"
     assert second.startswith("  the source vocabulary has 112 pieces")
     assert seen[-1] == "report"
     assert not target.exists()

@@ -103,10 +103,8 @@ def test_the_lock_is_updated_for_some_corpora(server: WebServer, tmp_path: Path)
     assert locked(tmp_path, "one") == {one: ABC, two: hashlib.sha256(b"abd").hexdigest()}
     assert server.asked.count("/1") == 1
     unknown = nmt_prep("lock", config, "--update", "c3")
-    assert (unknown.returncode, unknown.stderr) == (
-        1,
-        "nmt-prep: error: the config has no corpus 'c3'; it has 'c1', 'c2'\n",
-    )
+    message = "nmt-prep: error: the config has no corpus 'c3'; it has 'c1', 'c2'\n"
+    assert (unknown.returncode, unknown.stderr) == (1, message)
     without = nmt_prep("lock", config, "c2")
     assert without.returncode == 2
     assert "names of corpora go with --update" in without.stderr

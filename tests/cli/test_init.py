@@ -459,17 +459,7 @@ def test_questions(here: Path) -> None:
     answers = [
         *("english", "en-de", "", "yes"),
         *("", "data/train.nn,x", "data/train.en,data/train.de", "opus:Books/v1", ""),
-        *(
-            "data/train.en,data/train.de",
-            "data/train.en,data/train.de",
-            "bpe",
-            "byte_bpe",
-            "many",
-            "16k",
-            "yes",
-            "light",
-            "",
-        ),
+        *(TRAIN[1], TRAIN[1], "bpe", "byte_bpe", "many", "16k", "yes", "light", ""),
     ]
     ended = nmt_prep("init", stdin="".join(f"{answer}\n" for answer in answers).encode())
     assert ended.returncode == 0

@@ -10,7 +10,7 @@ from nmt_prep.cleaning.presets import PRESET_FIXES, PRESETS
 from nmt_prep.cli.plan import tasks_table
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.pipeline.drivers import RoundState, StageTasks
-from tests.cli.program import Ended, nmt_prep
+from tests.cli.program import nmt_prep
 from tests.corpus import tree, write_config
 
 
@@ -32,18 +32,6 @@ def test_reasons_are_given_and_nothing_runs(tmp_path: Path) -> None:
         ["report", "would run follows vocab and encode"],
     ]
     assert tree(tmp_path / "run") == before
-
-
-@pytest.mark.parametrize(
-    ("options", "status", "message"),
-    [
-        (["--show-rules", "--verify"], 2, "--show-rules cannot be combined with"),
-        (["--show-rules", "--force", "clean"], 2, "--show-rules cannot be combined with"),
-    ],
-)
-def test_wrong_options(tmp_path: Path, options: list[str], status: int, message: str) -> None:
-    ended = nmt_prep("plan", write_config(tmp_path, pairs=10), *options)
-    assert (ended.returncode, message in " ".join(ended.stderr.split())) == (status, True)
 
 
 def rules(directory: Path, clean: dict[str, Any] | None) -> str:
@@ -120,18 +108,23 @@ def test_a_job_array_and_a_final_run(path: Path) -> None:
     assert tree(path.parent / "run") == tree(path.parent / "plain")
 
 
+SHARE = ["--round", "encode", "--task-id", "0", "--num-tasks", "2"]
+
+
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("command", "options", "message"),
     [
-        (["--round", "encode"], "--round, --task-id and --num-tasks go together"),
-        (["--task-id", "0", "--num-tasks", "2"], "--round, --task-id and --num-tasks go together"),
-        (["--round", "encode", "--task-id", "0", "--num-tasks", "2", "--verify"], "do not go with --round"),
-        (["--round", "encode", "--task-id", "0", "--num-tasks", "2", "--json"], "--strict and --json do not go with"),
-        (["--round", "encode", "--task-id", "0", "--num-tasks", "2", "--strict"], "--strict and --json do not go with"),
+        ("plan", ["--show-rules", "--verify"], "--show-rules cannot be combined with"),
+        ("plan", ["--show-rules", "--force", "clean"], "--show-rules cannot be combined with"),
+        ("run", SHARE[:2], "--round, --task-id and --num-tasks go together"),
+        ("run", SHARE[2:], "--round, --task-id and --num-tasks go together"),
+        ("run", [*SHARE, "--verify"], "do not go with --round"),
+        ("run", [*SHARE, "--json"], "--strict and --json do not go with"),
+        ("run", [*SHARE, "--strict"], "--strict and --json do not go with"),
     ],
 )
-def test_conflicting_options(path: Path, options: list[str], message: str) -> None:
-    ended: Ended = nmt_prep("run", path, *options)
+def test_conflicting_options(path: Path, command: str, options: list[str], message: str) -> None:
+    ended = nmt_prep(command, path, *options)
     assert ended.returncode == 2
     assert message in " ".join(ended.stderr.split())
     assert not (path.parent / "run").exists()

@@ -44,8 +44,7 @@ _SIDE = (
     ("spread", 0),
 )
 FEATURES = (
-    *((f"{name}, source", direction) for name, direction in _SIDE),
-    *((f"{name}, target", direction) for name, direction in _SIDE),
+    *((f"{name}, {side}", direction) for side in SIDES for name, direction in _SIDE),
     ("links of the shorter side", 1),
     ("links of the longer side", 1),
     ("crossings", -1),
@@ -56,14 +55,9 @@ FEATURES = (
     ("worst word of both", 1),
     ("lower deficit", 1),
     ("longer run", -1),
-    ("source words", 0),
-    ("target words", 0),
-    ("source too long, words", -1),
-    ("target too long, words", -1),
-    ("source too long, characters", -1),
-    ("target too long, characters", -1),
-    ("numbers on the source side alone", -1),
-    ("numbers on the target side alone", -1),
+    *((f"{side} words", 0) for side in SIDES),
+    *((f"{side} too long, {unit}", -1) for unit in ("words", "characters") for side in SIDES),
+    *((f"numbers on the {side} side alone", -1) for side in SIDES),
     ("numbers on both sides", 0),
     ("ends differ", -1),
     ("question marks", -1),
@@ -72,8 +66,7 @@ FEATURES = (
     ("quotes", -1),
     ("brackets", -1),
     ("colons", -1),
-    ("sentences on the source side alone", -1),
-    ("sentences on the target side alone", -1),
+    *((f"sentences on the {side} side alone", -1) for side in SIDES),
 )
 """The features and their directions: 1 if a pair is never worse for a higher value, -1 if it is never better, 0 if it
 may be both. A classifier with these directions does not learn the defects of a corpus as marks of good pairs."""

@@ -293,10 +293,9 @@ def trained(rows: Floats, classes: _Classes, threads: int = 1) -> Forest:
     places = np.arange(1, ADEQUACY_BINS) * len(rows) // ADEQUACY_BINS
     edges = [np.unique(np.sort(column)[places]) for column in rows.T]
     bins = np.stack([np.searchsorted(edge, column) for edge, column in zip(edges, rows.T, strict=True)])
-    options = (_TREES, _LEAVES, _RATE, _PENALTY, _SMALLEST)
-    directions = np.array(DIRECTIONS, np.int8)
-    arrays = train_trees(bins.astype(np.uint8), classes.astype(np.uint8), directions, *options, threads)
-    feature, bound, child, value, roots = arrays
+    options = (_TREES, _LEAVES, _RATE, _PENALTY, _SMALLEST, threads)
+    learned = train_trees(bins.astype(np.uint8), classes.astype(np.uint8), np.array(DIRECTIONS, np.int8), *options)
+    feature, bound, child, value, roots = learned
     for node in np.flatnonzero(feature >= 0):
         bound[node] = edges[feature[node]][int(bound[node])]
     return Forest((feature, bound, child, value, roots))

@@ -73,10 +73,7 @@ def cluster_sizes(dropped: npt.NDArray[np.int64]) -> ClusterSizes:
 
 def merged_clusters(counts: Iterable[ClusterSizes]) -> ClusterSizes:
     """Adds up cluster counts by size."""
-    total: Counter[int] = Counter()
-    for each in counts:
-        total.update(dict(each))
-    return tuple(sorted(total.items()))
+    return tuple(sorted(sum((Counter(dict(each)) for each in counts), Counter[int]()).items()))
 
 
 class PartDrops:

@@ -107,14 +107,11 @@ def test_links_of_long_words_are_left_out_and_counted(tmp_path: Path) -> None:
     assert max(map(len, lines_of(tmp_path / "run" / "outputs" / "text" / "train-00000-of-00003.align"))) < 1000
 
 
-def test_splits_without_links_have_no_column(outputs: Path) -> None:
+def test_lines_of_pieces_and_their_links_but_no_column_in_splits_without_links(outputs: Path) -> None:
+    check_pieces(outputs)
     assert {line.count("\t") for line in lines_of(outputs / "marian" / "dev-00000-of-00001.tsv")} == {1}
     assert not (outputs / "text" / "dev-00000-of-00001.align").exists()
     assert (outputs / "text" / "train-00002-of-00003.align").exists()
-
-
-def test_lines_of_pieces_and_their_links(outputs: Path) -> None:
-    check_pieces(outputs)
 
 
 @pytest.mark.parametrize("kind", ["t2t", pytest.param("byte_bpe", marks=pytest.mark.slow)])

@@ -62,7 +62,7 @@ def _watched(remark: str) -> Iterator[None]:
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     terminating = signal.getsignal(signal.SIGTERM)
     if terminating is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _leave_to_watcher)
+        signal.signal(signal.SIGTERM, lambda number, frame: None)
     watcher = threading.Thread(target=_watch, args=(reader, remark), name="signals", daemon=True)
     watcher.start()
     try:
@@ -73,10 +73,6 @@ def _watched(remark: str) -> Iterator[None]:
         os.close(writer)
         watcher.join()
         os.close(reader)
-
-
-def _leave_to_watcher(number: int, frame: FrameType | None) -> None:
-    del number, frame
 
 
 def _watch(signals: int, remark: str) -> None:

@@ -180,11 +180,7 @@ class _Pairs:
     """Pairs of a file in batches, which are read one at a time."""
 
     sizes: Callable[[], list[int]]  # returns the number of pairs of each batch
-    read: Callable[[int], pa.Table]  # returns a batch by its number
-
-    def batches(self) -> Iterator[pa.Table]:
-        """Yields all batches."""
-        return map(self.read, range(len(self.sizes())))
+    read: Callable[[int], pa.Table]  # returns a batch by its index
 
     def take(self, numbers: Sequence[int]) -> Iterator[Row]:
         """Yields some pairs, by their ascending numbers in the file; reads only the batches that they are in."""
@@ -287,7 +283,8 @@ def _picked(wanted: Wanted, files: Sequence[_Pairs], *, of_corpus: bool) -> Iter
 
     ``of_corpus`` is true if all pairs of the files are of the requested corpus.
     """
-    matching = (row for file in files for batch in file.batches() for row in _matching(batch, wanted))
+    batches = (file.read(batch) for file in files for batch in range(len(file.sizes())))
+    matching = (row for batch in batches for row in _matching(batch, wanted))
     if wanted.seed is None:
         yield from islice(matching, wanted.number)
         return

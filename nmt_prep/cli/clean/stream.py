@@ -32,7 +32,6 @@ from nmt_prep.cleaning.leaks import (
     LARGE_SHARE,
     EvaluationSet,
     LeakFinder,
-    SetLeaks,
     gathered,
     total_leaks,
     verdict_of,
@@ -225,15 +224,6 @@ def _finders(
     return [LeakFinder(segments, tuple(sets), settings.coverage, drop=drop) for _ in range(number)], sets
 
 
-def _leak_line(evaluation: EvaluationSet, leaks: SetLeaks) -> str:
-    """Returns the leaks of an evaluation set as a line of text."""
-    share = len(leaks.found) / evaluation.segments
-    return (
-        f"{'warning: ' * (share > LARGE_SHARE)}{evaluation.name}: {len(leaks.found):,} of {evaluation.segments:,} "
-        f"segments ({share:.1%}) found in {leaks.pairs:,} pairs"
-    )
-
-
 def _sources(
     against: Sequence[str], languages: Languages, config: Path, directory: Path, progress: Progress
 ) -> Iterator[tuple[str, str, Iterator[PairBatch]]]:
@@ -280,4 +270,7 @@ def lines_of(workers: Sequence[Worker], sets: Sequence[EvaluationSet]) -> Iterat
         if some:
             yield f"{title}: {', '.join(some)}"
     for number, leaks in total_leaks([worker.finder.leaks for worker in workers if worker.finder is not None]).items():
-        yield _leak_line(sets[number], leaks)
+        found, segments = len(leaks.found), sets[number].segments
+        warning = "warning: " if found / segments > LARGE_SHARE else ""
+        part = f"{found:,} of {segments:,} segments ({found / segments:.1%})"
+        yield f"{warning}{sets[number].name}: {part} found in {leaks.pairs:,} pairs"

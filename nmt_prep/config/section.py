@@ -127,7 +127,7 @@ def is_hub_id(address: str) -> bool:
 
 def per_side(value: object) -> object:
     """Returns a single value as the value for both sides."""
-    return value if isinstance(value, dict) else {"both": value}
+    return value if isinstance(value, Section | dict) else {"both": value}
 
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", to_lower=True)]

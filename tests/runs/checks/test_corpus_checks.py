@@ -63,6 +63,10 @@ def test_explicit_keys_of_the_config_win() -> None:
     }
 
 
+def test_a_checksum_of_a_catalogue_id() -> None:
+    assert corpus("opus:B/v1/en-zh", sha256="0" * 64)["sha256"] == {"both": "0" * 64}
+
+
 def test_a_filled_in_config_does_not_change_again() -> None:
     found = corpus("opus:B/v1/en-zh")
     assert corpus(**found) == found

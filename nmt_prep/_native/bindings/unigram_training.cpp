@@ -47,9 +47,11 @@ std::vector<std::pair<std::string, float>> learn_unigram(
         progress(pieces);
     };
     std::vector<std::uint32_t> points;
+    points.reserve(characters.size());
     for (const auto& [point, count] : characters) points.push_back(point);
     const std::vector<char32_t> covered = checked_points(points);
     std::vector<CharacterCount> required;
+    required.reserve(characters.size());
     for (const auto& [point, count] : characters) required.emplace_back(point, count);
     const GilRelease unlocked;
     const TrainingWords words = sentencepiece::read_words(text->words(), covered, text->last_word());

@@ -14,13 +14,13 @@ Model::Model(const Merges& merges, ModelOptions options) : options_(std::move(op
     piece("");
     add_merges(merges);
     add_tokens();
-    for (std::size_t i = 0; i < symbols_.size(); ++i) {
+    for (const std::string& text : symbols_) {
         // Other combinations do not occur: with kWordEnd, a symbol is within a word only if text spells it; without
         // it, a symbol is last only in version 0.1.
-        const bool ends = ends_word(symbols_[i]);
-        pieces_of_symbol_[0].push_back(ends && !spells_word_end_ ? 0 : piece(with_mark(symbols_[i], false)));
-        pieces_of_symbol_[1].push_back(
-            ends || options_.word_end_apart ? piece(std::string(without_word_end(symbols_[i]))) : 0);
+        const bool ends = ends_word(text);
+        pieces_of_symbol_[0].push_back(ends && !spells_word_end_ ? 0 : piece(with_mark(text, false)));
+        pieces_of_symbol_[1].push_back(ends || options_.word_end_apart ? piece(std::string(without_word_end(text)))
+                                                                       : 0);
     }
     known_.assign(pieces_.size(), !options_.known.has_value());
     if (options_.known.has_value())
@@ -89,7 +89,7 @@ void Model::add_merges(const Merges& merges) {
         spells_word_end_ |=
             ends_word(left) || (ends_word(symbols_[static_cast<std::size_t>(rule.merged)]) && !ends_word(right));
         const std::uint64_t key =
-            std::uint64_t(static_cast<std::uint32_t>(rule.left)) << 32 | static_cast<std::uint32_t>(rule.right);
+            std::uint64_t{static_cast<std::uint32_t>(rule.left)} << 32 | static_cast<std::uint32_t>(rule.right);
         if (!seen.insert(key).second) continue;
         rules.push_back(rule);
         pairs_.add(rule.left, rule.right, rule.merged);
@@ -105,7 +105,7 @@ void Model::add_merges(const Merges& merges) {
     seen.clear();
     std::vector<std::size_t> last;
     for (std::size_t rank = merges.size(); rank-- > 0;) {
-        const std::uint64_t key = std::uint64_t(static_cast<std::uint32_t>(symbol(merges[rank].first))) << 32 |
+        const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(symbol(merges[rank].first))} << 32 |
                                   static_cast<std::uint32_t>(symbol(merges[rank].second));
         if (seen.insert(key).second) last.push_back(rank);
     }

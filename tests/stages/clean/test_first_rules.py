@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nmt_prep.base.errors import CleaningError
 from nmt_prep.base.progress import JsonListener, Progress
 from nmt_prep.corpora import parts
+from nmt_prep.pipeline.drivers import Outcome
 from tests.stages.cleaning import NONE, PAIRS, cleaned, numbered, write
 from tests.stages.runs import config_of, run, steps
 
@@ -76,19 +78,24 @@ def test_a_share_that_the_config_asks_for_is_no_loss(tmp_path: Path) -> None:
     assert (outcome.counts.pairs_out, outcome.warnings) == (5, ())
 
 
+def run_of_long_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int, lines: int
+) -> tuple[Outcome, list[dict[str, Any]]]:
+    """Returns the outcome and the events of cleaning one short pair and ``lines`` long ones, in small parts."""
+    monkeypatch.setattr("nmt_prep.stages.clean.cleaned_corpora.FIRST_PAIRS", first)
+    monkeypatch.setattr(parts, "PART_BYTES", 300)
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
+    corpus = write(tmp_path, "c", [("a", "b"), *numbered(lines, "long")])
+    config = config_of(tmp_path, corpus, clean={**NONE, "rules": {"length": {"unit": "char", "max": 4}}})
+    log = StringIO()
+    outcome = run(config, until="clean", progress=Progress(JsonListener(log)))[-1]
+    return outcome, [json.loads(line) for line in log.getvalue().splitlines()]
+
+
 def test_the_loss_of_a_large_corpus_is_reported_before_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nmt_prep.stages.clean.cleaned_corpora.FIRST_PAIRS", 60)
-    monkeypatch.setattr(parts, "PART_BYTES", 300)
-    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
-    pairs = [("a", "b"), *numbered(200, "long")]
-    config = config_of(
-        tmp_path, write(tmp_path, "c", pairs), clean={**NONE, "rules": {"length": {"unit": "char", "max": 4}}}
-    )
-    log = StringIO()
-    run(config, until="clean", progress=Progress(JsonListener(log)))
-    events = [json.loads(line) for line in log.getvalue().splitlines()]
+    _, events = run_of_long_lines(tmp_path, monkeypatch, first=60, lines=200)
     lost = next(number for number, event in enumerate(events) if event["event"] == "most_dropped")
     first, rest = (
         next(number for number, event in enumerate(events) if event.get("label") == label and event.get("ended"))
@@ -102,17 +109,8 @@ def test_the_loss_of_a_large_corpus_is_reported_before_the_rest(
 def test_the_other_pairs_come_with_the_first_if_they_are_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nmt_prep.stages.clean.cleaned_corpora.FIRST_PAIRS", 110)
-    monkeypatch.setattr(parts, "PART_BYTES", 300)
-    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
-    pairs = [("a", "b"), *numbered(199, "long")]
-    config = config_of(
-        tmp_path, write(tmp_path, "c", pairs), clean={**NONE, "rules": {"length": {"unit": "char", "max": 4}}}
-    )
-    log = StringIO()
-    outcome = run(config, until="clean", progress=Progress(JsonListener(log)))[-1]
+    outcome, events = run_of_long_lines(tmp_path, monkeypatch, first=110, lines=199)
     assert (outcome.counts.pairs_in, outcome.counts.pairs_out) == (200, 1)
-    events = [json.loads(line) for line in log.getvalue().splitlines()]
     rounds = [event["round"] for event in events if event["event"] == "task_finished"]
     assert (rounds.count("clean-first"), rounds.count("clean")) == (11, 0)
     (lost,) = [event["message"] for event in events if event["event"] == "most_dropped"]

@@ -8,43 +8,23 @@ from pathlib import Path
 
 import pytest
 
+EVERY_POINT = [
+    ("every-stage", (1, 1, 50), 120),
+    ("in-place", (2, 11, 3), 100),
+    ("alignment", (5, 23, 5), 12),
+    ("documents", (40, 17, 3), 8),
+]
 
-def killed(directory: Path, first: int, step: int, random: int, run: str = "every-stage") -> dict[str, object]:
+
+@pytest.mark.parametrize(
+    ("run", "points", "least"),
+    [("every-stage", (3, 307, 0), 4), *(pytest.param(*each, marks=pytest.mark.slow) for each in EVERY_POINT)],
+)
+def test_after_kills_a_rerun_gives_the_same_bytes(
+    tmp_path: Path, run: str, points: tuple[int, int, int], least: int
+) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    program = [sys.executable, "-m", "tests.kill_harness", run, str(directory), str(first), str(step), str(random)]
-    result = subprocess.run(program, env=environment, check=True, stdout=subprocess.PIPE)
-    return json.loads(result.stdout)
-
-
-def test_after_kills_at_some_points_a_rerun_gives_the_same_bytes(tmp_path: Path) -> None:
-    result = killed(tmp_path, 3, 307, 0)
+    program = [sys.executable, "-m", "tests.kill_harness", run, str(tmp_path), *map(str, points)]
+    result = json.loads(subprocess.run(program, env=environment, check=True, stdout=subprocess.PIPE).stdout)
     assert result["wrong"] == []
-    assert result["points"] >= 4
-
-
-@pytest.mark.slow
-def test_after_kills_at_every_point_a_rerun_gives_the_same_bytes(tmp_path: Path) -> None:
-    result = killed(tmp_path, 1, 1, 50)
-    assert result["wrong"] == []
-    assert result["points"] >= 120
-
-
-@pytest.mark.slow
-def test_after_kills_of_a_run_that_reads_files_in_their_places_a_rerun_gives_the_same_bytes(tmp_path: Path) -> None:
-    result = killed(tmp_path, 2, 11, 3, run="in-place")
-    assert result["wrong"] == []
-    assert result["points"] >= 100
-
-
-@pytest.mark.slow
-def test_after_kills_during_alignment_a_rerun_gives_the_same_bytes(tmp_path: Path) -> None:
-    result = killed(tmp_path, 5, 23, 5, run="alignment")
-    assert result["wrong"] == []
-    assert result["points"] >= 12
-
-
-@pytest.mark.slow
-def test_after_kills_of_a_run_with_documents_a_rerun_gives_the_same_bytes(tmp_path: Path) -> None:
-    result = killed(tmp_path, 40, 17, 3, run="documents")
-    assert result["wrong"] == []
-    assert result["points"] >= 8
+    assert result["points"] >= least

@@ -37,37 +37,20 @@ def test_exactly_the_public_names_exist() -> None:
         _ = nmt_prep.nothing
 
 
-def test_the_input_functions_load_tensorflow_on_first_use_and_say_how_to_install_it() -> None:
+def test_without_tensorflow_or_torch_the_loaders_say_how_to_install_them() -> None:
     program = """
 import sys
-sys.modules["tensorflow"] = None
+sys.modules["tensorflow"] = sys.modules["torch"] = None
 import nmt_prep
-for name in ("make_dataset", "get_iterator", "get_infer_iterator", "BatchedInput"):
+for name in ("make_dataset", "get_iterator", "get_infer_iterator", "BatchedInput", "torch"):
     try:
-        getattr(nmt_prep, name)
+        exec(f"from nmt_prep import {name}")
     except ImportError as error:
         print(type(error).__name__, error)
 """
-    message = (
-        "MissingPackageError the loader for TensorFlow needs tensorflow: pip install '.[tensorflow]' in a checkout of "
-        "nmt_prep\n"
-    )
-    assert python(program) == message * 4
-
-
-def test_without_torch_its_loader_says_how_to_install_it() -> None:
-    program = """
-import sys
-sys.modules["torch"] = None
-try:
-    import nmt_prep.torch
-except ImportError as error:
-    print(type(error).__name__, error)
-"""
-    assert (
-        python(program)
-        == "MissingPackageError nmt_prep.torch needs torch: pip install '.[torch]' in a checkout of nmt_prep\n"
-    )
+    needs = "MissingPackageError {} needs {}: pip install '.[{}]' in a checkout of nmt_prep\n"
+    loaders = needs.format("the loader for TensorFlow", *["tensorflow"] * 2) * 4
+    assert python(program) == loaders + needs.format("nmt_prep.torch", *["torch"] * 2)
 
 
 def test_without_sentencepiece_a_config_that_trains_with_it_is_refused(

@@ -138,11 +138,3 @@ def test_bars_fit_the_terminal(monkeypatch: pytest.MonkeyPatch, width: int, line
             pairs.advance(10_000)
             console.print(listener.bars.get_renderable())
     assert stream.getvalue().splitlines()[0].rstrip() == line
-
-
-def test_without_a_terminal_there_are_no_control_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, stream = Clock(monkeypatch), io.StringIO()
-    with Progress(LineListener(Console(file=stream), describe)) as told, told.meter("encode", 10) as meter:
-        clock.now += 60
-        meter.advance(5)
-    assert stream.getvalue() == "encode: 50% of 10 pairs, 0/s, 0:01:00 left\n"

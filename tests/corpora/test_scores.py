@@ -212,6 +212,7 @@ def test_unequal_numbers_of_lines(tmp_path: Path, sizes: tuple[int, ...], rows: 
         (b"1\nx\n", CorpusError, r"s\.txt:2: scores\.s: found 'x', which is not a number"),
         (b"1\n" + b"1" * 70_000 + b"\n", CorpusError, r"s\.txt:2: scores\.s: a line has more than 65536 bytes; "),
         (b"1\n\xff\n", InvalidTextError, r"s\.txt:2: not UTF-8"),
+        (gzip.compress(b"1\n2\n", mtime=0), InvalidTextError, r"s\.txt:1: not UTF-8"),
     ],
 )
 def test_bad_lines(tmp_path: Path, content: bytes, kind: type[Exception], message: str) -> None:
@@ -231,10 +232,3 @@ def test_where_the_file_of_a_score_is() -> None:
         "scores.u"
     }
     assert column_files(corpus("tmx", scores={"s": {"at": "prop:x"}, "t": {"at": "x"}})).keys() == {"scores.t"}
-
-
-def test_compressed_bytes_are_no_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "s.txt"
-    path.write_bytes(gzip.compress(b"1\n2\n", mtime=0))
-    with pytest.raises(CorpusError):
-        lines_of(path, 2)

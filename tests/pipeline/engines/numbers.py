@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,31 +54,17 @@ def tries(task: Number) -> int:
     return (task.place / task.key).stat().st_size
 
 
-def fails_twice(task: Number, tick: Tick) -> dict[str, Any]:
-    if tries(task) < 3 and task.number == 2:
-        raise ConnectionError("the link is cut")
+def failing(error: Exception, task: Number, tick: Tick, *, until: int = 99) -> dict[str, Any]:
+    """Raises an error for task 2 until it has been started so often."""
+    if tries(task) < until and task.number == 2:
+        raise error
     return square(task, tick)
 
 
-def always_fails(task: Number, tick: Tick) -> dict[str, Any]:
-    tries(task)
-    if task.number == 2:
-        raise KeyError("no such thing")
-    return square(task, tick)
-
-
-def full_disk(task: Number, tick: Tick) -> dict[str, Any]:
-    tries(task)
-    if task.number == 2:
-        raise OutputError("cannot write x: the disk is full")
-    return square(task, tick)
-
-
-def bad_data(task: Number, tick: Tick) -> dict[str, Any]:
-    tries(task)
-    if task.number == 2:
-        raise CorpusError("line 7 is not text")
-    return square(task, tick)
+fails_twice = partial(failing, ConnectionError("the link is cut"), until=3)
+always_fails = partial(failing, KeyError("no such thing"))
+full_disk = partial(failing, OutputError("cannot write x: the disk is full"))
+bad_data = partial(failing, CorpusError("line 7 is not text"))
 
 
 def reads_a_file(task: Number, tick: Tick) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def test_the_third_failure_ends_the_run_with_the_workers_message(threads: Execut
         squares(ExecutorEngine(threads, 2, Progress(events)), always_fails, tmp_path)
     assert (tmp_path / "number-2").stat().st_size == 3
     assert [name for name, _ in events.events] == ["task_retried", "task_retried", "task_failed"]
-    assert "in always_fails" in str(events.events[-1][1]["traceback"])
+    assert "in failing" in str(events.events[-1][1]["traceback"])
 
 
 def test_a_full_disk_is_tried_again_and_reported(threads: Executor, tmp_path: Path) -> None:

@@ -203,7 +203,9 @@ class Download(Stage[DownloadOutput, None]):
             stored = fetched[file.mirrors[0]]
             found[file.key] = Downloaded(stored.sha256, stored.size, file.name, local=False)
         digests = {stored.file: stored.sha256 for stored in fetched.values()}
-        return Result(DownloadOutput(found), Counts(other=_totals(found)), files=sorted(digests), digests=digests)
+        sizes = {(file.sha256, file.name): file.size for file in found.values()}  # one of a file that several use
+        counts = Counts(other={"files": len(sizes), "bytes": sum(sizes.values())})
+        return Result(DownloadOutput(found), counts, files=sorted(digests), digests=digests)
 
 
 def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:
@@ -295,12 +297,6 @@ def _distinct(files: Iterable[Needed]) -> list[Needed]:
         mirrors = tuple(dict.fromkeys((*before.mirrors, *file.mirrors)))
         merged[file.mirrors[0]] = replace(before, mirrors=mirrors, sha256=before.sha256 or file.sha256)
     return list(merged.values())
-
-
-def _totals(files: Mapping[str, Downloaded]) -> dict[str, int]:
-    """Returns the numbers of files and bytes; a file that several corpora use counts once."""
-    sizes = {(file.sha256, file.name): file.size for file in files.values()}
-    return {"files": len(sizes), "bytes": sum(sizes.values())}
 
 
 def _local_entry(file: Needed, path: Path, job: Job) -> Downloaded:

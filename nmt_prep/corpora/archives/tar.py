@@ -51,7 +51,8 @@ def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
     while (info := tar.next_header()) is not None:
         count += 1
         budget.check_members(count)
-        section = _Section(tar, info.size if tar.has_data(info) else 0, info.name)
+        has_data = info.isreg() or info.type not in tarfile.SUPPORTED_TYPES  # unlike links and similar entries
+        section = _Section(tar, info.size if has_data else 0, info.name)
         sparse = any(name.startswith("GNU.sparse.") for name in info.pax_headers)
         kind = _KINDS.get(info.type, "" if info.isreg() else f"of the unknown type {info.type!r}")
         yield Entry(
@@ -105,10 +106,6 @@ class _Tar:
         if name or fields:
             raise tarfile.ReadError("it ends after an extended header")
         return None
-
-    def has_data(self, info: tarfile.TarInfo) -> bool:
-        """Returns True if content follows the header of an entry, as for files; not for links and similar entries."""
-        return info.isreg() or info.type not in tarfile.SUPPORTED_TYPES
 
     def _header(self) -> tarfile.TarInfo | None:
         place = self._position

@@ -70,7 +70,8 @@ def _count_entries(file: BufferedReader, most: int) -> int:
     size = _END.unpack_from(tail, at)[5]
     end = tail_start + at
     place = end - _LOCATOR_64_BYTES - _END_64.size
-    if place >= 0 and _starts_with(file, end - _LOCATOR_64_BYTES, b"PK\x06\x07"):
+    file.seek(max(end - _LOCATOR_64_BYTES, 0))
+    if place >= 0 and file.read(4) == b"PK\x06\x07":
         file.seek(place)
         marker, *_, size, _ = _END_64.unpack(file.read(_END_64.size))
         if marker != b"PK\x06\x06":
@@ -90,11 +91,6 @@ def _count_entries(file: BufferedReader, most: int) -> int:
         count += 1
     file.seek(0)
     return count
-
-
-def _starts_with(file: BufferedReader, place: int, mark: bytes) -> bool:
-    file.seek(place)
-    return file.read(len(mark)) == mark
 
 
 def _refuse_overlaps(infos: list[zipfile.ZipInfo], directory: int, budget: Budget) -> None:

@@ -67,7 +67,8 @@ def first_pairs(
     whole = complete and all(file.whole for file in beginnings)
     for file in beginnings:
         if not file.whole and reader.lines_apart:
-            _cut_to_lines(file.path)
+            data = file.path.read_bytes()
+            file.path.write_bytes(data[: data.rfind(b"\n") + 1])  # without the last line, which may be cut within it
         elif not file.whole and not issubclass(reader, XmlReader):
             return FirstPairs(unseen=f"format {format_of(corpus)} cannot be read from its beginning alone")
     files = [{part: file.path for part, file in group.items()} for group in groups]
@@ -110,12 +111,6 @@ def _with_text(batch: PairBatch) -> PairBatch:
     pairs = batch.sound()
     either = blank_lines(pairs.source) | blank_lines(pairs.target)
     return pairs.filter(~either) if either.any() else pairs
-
-
-def _cut_to_lines(path: Path) -> None:
-    """Removes the last line of a temporary file, which may be cut within the line."""
-    data = path.read_bytes()
-    path.write_bytes(data[: data.rfind(b"\n") + 1])
 
 
 _MOST_TEMPORARY = 1 << 30  # Bytes of all temporary files together
@@ -181,17 +176,14 @@ def inspect_config(config: Config, *, pairs: int = 3) -> Inspection:
             for (split, corpus), files in zip(corpora, wanted, strict=True)
         )
     existing = [(needed.key, looked[_identity(needed)]) for needed in vocabularies]
-    problems = [f"{key}: {problem}" for key, file in existing for problem in _remote_problems(file)]
+    # A stage checks local vocabularies, see `_others`.
+    problems = [f"{key}: {problem}" for key, file in existing if file.place != "local" for problem in file.problems]
     return Inspection(
         facts,
         tuple(_file_facts(key, file) for key, file in existing),
         (*problems, *_others(config)),
         identified and identified[0],
     )
-
-
-def _remote_problems(looked: Looked) -> list[str]:
-    return [] if looked.place == "local" else looked.problems  # a stage checks local vocabularies, see _others
 
 
 def _others(config: Config) -> Iterator[str]:

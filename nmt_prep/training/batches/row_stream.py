@@ -7,7 +7,7 @@ epoch's runs; the pairs of a window are mixed.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -275,12 +275,8 @@ class TextStream:
                     self._windows.popitem(last=False)
             self._windows.move_to_end(key)
         if mine:
-            _fulfil(held, lambda: self.pairs.window(*key))
+            try:
+                held.set_result(self.pairs.window(*key))
+            except BaseException as error:  # noqa: BLE001  (raised again where the result is taken)
+                held.set_exception(error)
         return held.result()
-
-
-def _fulfil(future: Future[pa.RecordBatch], make: Callable[[], pa.RecordBatch]) -> None:
-    try:
-        future.set_result(make())
-    except BaseException as error:  # noqa: BLE001  (raised again where the result is taken)
-        future.set_exception(error)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from threading import Condition
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -163,23 +163,13 @@ class BatchedInput(NamedTuple):
         An eager iterator calls this method if there is one, and otherwise builds each batch from its structure, field
         by field, which takes longer than everything else about a batch.
         """
-        left = iter(tensors)
-        return BatchedInput(*(next(left) if isinstance(spec, tf.TensorSpec) else None for spec in self))
+        return BatchedInput(*_fields(self, tensors))
 
 
-class BatchedInputWithCorpora(NamedTuple):
-    """The fields of :class:`BatchedInput`, and the corpora."""
-
-    initializer: tf.Operation | None
-    source: tf.Tensor
-    target_input: tf.Tensor
-    target_output: tf.Tensor
-    source_sequence_length: tf.Tensor
-    target_sequence_length: tf.Tensor
-    corpora: tf.Tensor  # int32, shape `[rows]`: corpus index of each pair in `dataset.json`
-
-    def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithCorpora:
-        return BatchedInputWithCorpora(None, *tensors)
+def _fields(batches: Iterable[Any], tensors: list[tf.Tensor]) -> Iterator[tf.Tensor | None]:
+    """Yields the tensors of a batch, and None for the fields that its structure does not have."""
+    left = iter(tensors)
+    return (next(left) if isinstance(spec, tf.TensorSpec) else None for spec in batches)
 
 
 class BatchedInputWithColumns(NamedTuple):
@@ -191,7 +181,8 @@ class BatchedInputWithColumns(NamedTuple):
     target_output: tf.Tensor
     source_sequence_length: tf.Tensor
     target_sequence_length: tf.Tensor
-    corpora: tf.Tensor | None = None  # as in `BatchedInputWithCorpora`; None unless asked for
+    # int32, shape `[rows]`: corpus index of each pair in `dataset.json`; None unless asked for
+    corpora: tf.Tensor | None = None
     weights: tf.Tensor | None = None  # float32, shape `[rows]`: weight of each pair in the loss; None without weights
     # int32, shape `[rows]`: number of targets among the segments of each row; None for single pairs
     segments: tf.Tensor | None = None
@@ -206,9 +197,7 @@ class BatchedInputWithColumns(NamedTuple):
     language_pairs: tf.Tensor | None = None
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithColumns:
-        left = iter(tensors)
-        fields = (next(left) if isinstance(spec, tf.TensorSpec) else None for spec in self)
-        return BatchedInputWithColumns(*fields)
+        return BatchedInputWithColumns(*_fields(self, tensors))
 
 
 def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInput:
@@ -308,9 +297,7 @@ def padded_batches(
         if window.ignored is not None:
             splits = tf.slice(ignored_splits, rows.begin, rows.size + 1)
             columns["ignored"] = pad(window.ignored.values[splits[0] : splits[-1]], splits - splits[0], 0)
-        if columns.keys() <= {"corpora"}:
-            return finish(BatchedInputWithCorpora(*fields, **columns) if columns else fields)
-        return finish(BatchedInputWithColumns(*fields, **columns))
+        return finish(BatchedInputWithColumns(*fields, **columns) if columns else fields)
 
     columns = (begins, bounds[1:] - begins, *([] if window.widths is None else [window.widths]))
     return map_inline(tf.data.Dataset.from_tensor_slices(columns), batch)

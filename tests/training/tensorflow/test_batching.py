@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from nmt_prep.training.tensorflow.batching import (
     BatchedInput,
-    BatchedInputWithCorpora,
+    BatchedInputWithColumns,
     Column,
     CutWindow,
     map_inline,
@@ -51,10 +51,10 @@ def test_rows_between_gaps_are_copied_more_than_once() -> None:
     [
         BatchedInput(None, *[[number] for number in range(5)]),
         BatchedInput(None, [1], None, None, [2], None),
-        BatchedInputWithCorpora(None, *[[number] for number in range(6)]),
+        BatchedInputWithColumns(None, *[[number] for number in range(6)], context=[7]),
     ],
 )
-def test_an_iterator_gets_a_batch_from_its_tensors(batch: BatchedInput | BatchedInputWithCorpora) -> None:
+def test_an_iterator_gets_a_batch_from_its_tensors(batch: BatchedInput | BatchedInputWithColumns) -> None:
     dataset = tf.data.Dataset.from_tensors(batch)
     tensors = [tf.constant(field) for field in batch if field is not None]
     found = dataset.element_spec._from_compatible_tensor_list(tensors)

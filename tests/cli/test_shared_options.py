@@ -97,20 +97,16 @@ def test_messages_are_not_appended_to_what_a_run_reads(tmp_path: Path, command: 
     config = write_config(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for path, name in ((config, "the config"), (tmp_path / "train.tgz", "train/")):
-        ended = nmt_prep(command, config, append_to=path)
-        assert ended.returncode == 2
-        assert f"standard output is also read, as {name}" in " ".join(ended.stderr.split())
+        endings = {"standard output": nmt_prep(command, config, append_to=path)}
+        if command == "run":
+            endings[f"--log-json: {path}"] = nmt_prep("run", config, "--log-json", path)
+        for what, ended in endings.items():
+            assert ended.returncode == 2
+            assert f"{what} is also read, as {name}" in " ".join(ended.stderr.split())
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_messages_are_appended_to_other_files(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("an earlier line\n")
-    assert nmt_prep("plan", config, append_to=log).returncode == 0
-
-
-def test_the_log_of_a_run_is_no_input_of_it(tmp_path: Path) -> None:
-    config = write_config(tmp_path)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    for path, name in ((config, "the config"), (tmp_path / "train.tgz", "train/")):
-        ended = nmt_prep("run", config, "--log-json", path)
-        assert ended.returncode == 2
-        assert f"is also read, as {name}" in " ".join(ended.stderr.split())
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert nmt_prep("plan", write_config(tmp_path), append_to=log).returncode == 0

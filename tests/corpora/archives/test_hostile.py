@@ -40,21 +40,6 @@ def test_a_tar_cut_between_entries_is_truncated(tmp_path: Path, packer: Any, ent
     assert outputs(tmp_path) == []
 
 
-def test_a_damaged_header_after_the_wanted_member(tmp_path: Path) -> None:
-    content = bytearray(tar_of(*[(name, b"x" * 512) for name in NAMES]))
-    content[2048 + 10] ^= 1
-    with pytest.raises(ArchiveError, match=r"damaged or cut short \(bad header at byte 2048: bad checksum\)"):
-        extract(tmp_path, bytes(content), NAMES[0])
-    assert outputs(tmp_path) == []
-
-
-@pytest.mark.parametrize("cut", [512 * 3, 512 * 3 + 100, 512 * 2 + 300])
-def test_a_tar_cut_within_an_unwanted_entry(tmp_path: Path, cut: int) -> None:
-    content = tar_of(("a", b"x"), ("b", b"y" * 2000))[:cut]
-    with pytest.raises(ArchiveError, match=r"damaged or cut short \(it ends within "):
-        extract(tmp_path, content, "a")
-
-
 @pytest.mark.parametrize("form", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
 def test_long_names(tmp_path: Path, form: int) -> None:
     name = "d/" + "中" * 150 + "/" + "x" * 200
@@ -73,35 +58,51 @@ def pax(fields: bytes, name: str = "a", size: int | None = None) -> bytes:
     return header.tobuf(tarfile.USTAR_FORMAT) + padded + tar_of((name, b"x" * 100))
 
 
-def test_the_name_in_a_pax_header_wins(tmp_path: Path) -> None:
-    content = pax(b"16 path=../evil\n")
-    with pytest.raises(ArchiveError, match=r"'\.\./evil' is refused: it is not inside the archive"):
-        extract(tmp_path, content, "..**/evil")
-    with pytest.raises(ArchiveError, match="has no member 'a'"):
-        extract(tmp_path, content, "a")
+def patched(content: bytes, at: int, new: bytes) -> bytes:
+    return content[:at] + new + content[at + len(new) :]
+
+
+TAR = tar_of(*[(name, b"x" * 512) for name in NAMES])
+SMALL_TAR = tar_of(("a", b"x"), ("b", b"y" * 2000))
+ZIP = zip_of(("a", b"1" * 100), ("b", b"2" * 100))
 
 
 @pytest.mark.parametrize(
-    ("fields", "size", "message"),
+    ("content", "wanted", "message"),
     [
-        (b"99999999999 path=x\n", None, "a malformed pax header"),
-        (b"3 path=evil\n", None, "a malformed pax header"),
-        (b"path=evil\n", None, "a malformed pax header"),
-        (b"11 size=-1\n", None, "a malformed size in a pax header"),
-        (b"27 size=999999999999999999\n", None, "it ends within 'a'"),
-        (b"", 5 << 20, "an extended header of 5242880 bytes"),
+        (
+            patched(TAR, 2058, bytes([TAR[2058] ^ 1])),
+            NAMES[0],
+            r"damaged or cut short \(bad header at byte 2048: bad checksum\)",
+        ),
+        *((SMALL_TAR[:cut], "a", r"damaged or cut short \(it ends within ") for cut in (1324, 1536, 1636)),
+        (pax(b"16 path=../evil\n"), "..**/evil", r"'\.\./evil' is refused: it is not inside the archive"),
+        (pax(b"16 path=../evil\n"), "a", "has no member 'a'"),
+        (pax(b"99999999999 path=x\n"), "a", "a malformed pax header"),
+        (pax(b"3 path=evil\n"), "a", "a malformed pax header"),
+        (pax(b"path=evil\n"), "a", "a malformed pax header"),
+        (pax(b"11 size=-1\n"), "a", "a malformed size in a pax header"),
+        (pax(b"27 size=999999999999999999\n"), "a", "it ends within 'a'"),
+        (pax(b"", size=5 << 20), "a", "an extended header of 5242880 bytes"),
+        (pax(b"22 GNU.sparse.major=1\n"), "a", "'a' is refused: it is a sparse file"),
+        (pax(b"21 GNU.sparse.name=b\n", "GNUSparseFile.1/b"), "b", "'b' is refused: it is a sparse file"),
+        (
+            patched(ZIP, ZIP.rindex(b"PK\x01\x02") + 42, bytes(4)),
+            "a",
+            r"x\.tgz is refused: '[ab]' overlaps the next entry, as in a zip bomb",
+        ),
+        (
+            patched(ZIP, ZIP.index(b"PK\x05\x06") + 12, struct.pack("<L", 1 << 30)),
+            "a",
+            "the directory is larger than the file",
+        ),
+        *((packer(b"text\n") + b"garbage after it", WHOLE_FILE, "damaged or cut short") for packer in PACKERS[1:]),
     ],
 )
-def test_malformed_pax_headers(tmp_path: Path, fields: bytes, size: int | None, message: str) -> None:
+def test_damaged_and_hostile_archives(tmp_path: Path, content: bytes, wanted: str, message: str) -> None:
     with pytest.raises(ArchiveError, match=message):
-        extract(tmp_path, pax(fields, size=size), "a")
-
-
-def test_sparse_members_by_a_pax_header(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match="'a' is refused: it is a sparse file"):
-        extract(tmp_path, pax(b"22 GNU.sparse.major=1\n"), "a")
-    with pytest.raises(ArchiveError, match="'b' is refused: it is a sparse file"):
-        extract(tmp_path, pax(b"21 GNU.sparse.name=b\n", name="GNUSparseFile.1/b"), "b")
+        extract(tmp_path, content, wanted)
+    assert outputs(tmp_path) == []
 
 
 def test_incremental_backups_and_labels_of_gnu_tar(tmp_path: Path) -> None:
@@ -161,28 +162,12 @@ def test_too_many_members(tmp_path: Path, build: Any, monkeypatch: pytest.Monkey
         extract(tmp_path, content, "0")
 
 
-def test_a_zip_whose_entries_overlap(tmp_path: Path) -> None:
-    content = bytearray(zip_of(("a", b"1" * 100), ("b", b"2" * 100)))
-    second = content.index(b"PK\x01\x02", content.index(b"PK\x01\x02") + 1)
-    content[second + 42 : second + 46] = struct.pack("<L", 0)
-    with pytest.raises(ArchiveError, match=r"x\.tgz is refused: '[ab]' overlaps the next entry, as in a zip bomb"):
-        extract(tmp_path, bytes(content), "a")
-
-
 def test_an_entry_of_a_zip_without_a_name(tmp_path: Path) -> None:
     content = zip_of(("a", b"1"), ("Xb", b"2")).replace(b"Xb", b"\0b")  # names end at a NUL
     for wanted in ("a", "*"):
         assert extract(tmp_path, content, wanted) == {"a": b"1"}
     with pytest.raises(ArchiveError, match=r"x\.tgz has no member 'b'"):
         extract(tmp_path, content, "b")
-
-
-def test_zip_directory_that_claims_too_much(tmp_path: Path) -> None:
-    content = bytearray(zip_of(("a", b"1" * 100)))
-    end = content.index(b"PK\x05\x06")
-    content[end + 12 : end + 16] = struct.pack("<L", 1 << 30)
-    with pytest.raises(ArchiveError, match="the directory is larger than the file"):
-        extract(tmp_path, bytes(content), "a")
 
 
 @pytest.mark.parametrize("members", [20, pytest.param(70_000, marks=pytest.mark.slow)])
@@ -233,12 +218,6 @@ def test_frames_of_zstd_to_skip(tmp_path: Path, first: int) -> None:
     content = skipped + zstd(b"a\n") + skipped + zstd(b"b\n") + skipped
     assert extract(tmp_path, content, WHOLE_FILE) == {WHOLE_FILE: b"a\nb\n"}
     assert extract(tmp_path, skipped + zstd(tar_of(("d", content))), "d") == {"d": b"a\nb\n"}
-
-
-def test_garbage_after_a_compressed_stream(tmp_path: Path) -> None:
-    for packer in PACKERS[1:]:
-        with pytest.raises(ArchiveError, match="damaged or cut short"):
-            extract(tmp_path, packer(b"text\n") + b"garbage after it", WHOLE_FILE)
 
 
 @pytest.mark.parametrize("packer", PACKERS[1:])

@@ -26,9 +26,9 @@ from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.runs.checks import check_config
 from nmt_prep.runs.runner import run_share, tasks
 from nmt_prep.text.blocks import text_of
+from tests.stages.runs import config_of
 
 PAIRS = [(f"a house, {n}", f"房子{n}") for n in range(60)]
 
@@ -137,8 +137,7 @@ class LettersStage(Stage[LettersOutput, int]):
 def config(directory: Path, **more: Any) -> Config:
     (directory / "a.bars").write_text("".join(f"{source}|{target}\n" for source, target in PAIRS), "utf-8")
     corpus = {"name": "c", "url": str(directory / "a.bars")} | more.pop("corpus", {})
-    data = {"name": "t", "languages": {"source": "en", "target": "zh"}, "output_dir": str(directory / "run"), "seed": 1}
-    return check_config({**data, "splits": {"train": [corpus]}, "vocab": {"size": 100}, **more}, "test config")
+    return config_of(directory, corpus, **{"vocab": {"size": 100}, **more})
 
 
 @pytest.fixture

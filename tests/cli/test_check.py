@@ -17,6 +17,7 @@ from tests.cleaning.test_health_warnings import ByFirstWord
 from tests.cli.program import Ended, nmt_prep
 from tests.corpora.archives.builders import tar_of, zip_of
 from tests.server import Answer, WebServer
+from tests.stages.runs import settings_of
 
 ENGLISH = b"".join(b"en this is sentence number %d of the text\n" % number for number in range(6))
 GERMAN = b"".join(f"de dies ist der Satz {number} im Text, schön\n".encode() for number in range(6))
@@ -35,14 +36,8 @@ def give(server: WebServer, path: str, body: bytes) -> str:
 
 def check(place: Path, *train: dict[str, Any], arguments: tuple[str, ...] = (), **more: Any) -> Ended:
     """Runs the command on a config in a directory; nothing in it may change."""
-    data = {
-        "name": "t",
-        "languages": {"source": "en", "target": "de"},
-        "output_dir": str(place / "run"),
-        "seed": 1,
-        "splits": {"train": [{"name": f"c{number}", **corpus} for number, corpus in enumerate(train)]},
-        **more,
-    }
+    corpora = ({"name": f"c{number}", **corpus} for number, corpus in enumerate(train))
+    data = settings_of(place, *corpora, languages={"source": "en", "target": "de"}, **more)
     config = place / "c.yaml"
     config.write_text(yaml.safe_dump(data), encoding="utf-8")
     before = sorted(place.rglob("*"))

@@ -20,6 +20,7 @@ from tests.corpora.sources.stalling import stalling
 from tests.guard import PATIENCE
 from tests.interrupting import interruptible
 from tests.server import Answer, WebServer
+from tests.stages.runs import settings_of
 
 ABC = hashlib.sha256(b"abc").hexdigest()
 
@@ -30,14 +31,8 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write_config(place: Path, name: str, url: str, **more: Any) -> Path:
-    data = {
-        "name": name,
-        "languages": {"source": "en", "target": "zh"},
-        "output_dir": str(place / "runs" / name),
-        "seed": 1,
-        "splits": {"train": [{"name": "c", "url": url, "source": "a", "target": "b"}]},
-        **more,
-    }
+    corpus = {"name": "c", "url": url, "source": "a", "target": "b"}
+    data = settings_of(place, corpus, name=name, output_dir=str(place / "runs" / name), **more)
     path = place / f"{name}.yaml"
     path.write_text(yaml.safe_dump(data), encoding="utf-8")
     return path

@@ -15,6 +15,7 @@ import yaml
 import nmt_prep as package
 from nmt_prep.runs.checks import load_config
 from tests.cli.program import nmt_prep
+from tests.stages.runs import settings_of
 
 STAGES = {
     "stages": [
@@ -33,22 +34,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for side in ("en", "de"):
             lines = (f"The {corpus} {side} line {number} ." for number in range(count))
             (place / f"{corpus}.{side}").write_text("".join(f"{line}\n" for line in lines))
-    files = {name: {"source": f"{name}.en", "target": f"{name}.de"} for name in "ab"}
-    config = {
-        "name": "t",
-        "languages": {"source": "en", "target": "de"},
-        "output_dir": "run",
-        "seed": 1,
-        "splits": {"train": [{"name": name, "url": url} for name, url in files.items()]},
-        "vocab": {"kind": "byte_bpe", "size": 300},
-        "records": {"layout": "text", "shards": {"train": 2}},
-    }
-    config["splits"]["train"][1]["tag"] = {"source": "<b>"}  # type: ignore[index]
-    config["vocab"]["reserved"] = ["<b>"]  # type: ignore[index]
+    a, b = ({"name": name, "url": {"source": f"{name}.en", "target": f"{name}.de"}} for name in "ab")
+    config = settings_of(
+        *(place, a, {**b, "tag": {"source": "<b>"}}),
+        languages={"source": "en", "target": "de"},
+        vocab={"kind": "byte_bpe", "size": 300, "reserved": ["<b>"]},
+        records={"layout": "text", "shards": {"train": 2}},
+    )
     for name, training in (("plain", {}), ("staged", STAGES), ("noisy", {"modifiers": [{"Noise": 1}]})):
-        (place / f"{name}.yaml").write_text(
-            yaml.safe_dump({**config, "output_dir": str(place / "run"), "training": training})
-        )
+        (place / f"{name}.yaml").write_text(yaml.safe_dump({**config, "training": training}))
     package.run(load_config(place / "plain.yaml"))
     return place
 

@@ -15,7 +15,7 @@ from nmt_prep.pipeline.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Counts, read_manifest
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, NoOutput, Result, Stage, Warnings
-from nmt_prep.runs.checks import check_config
+from tests.stages.runs import config_of
 
 
 class Read(Stage[NoOutput, None]):
@@ -120,14 +120,7 @@ class Sorted(Stage[NoOutput, None]):
 
 
 def config(directory: Path, **changes: Any) -> Config:
-    base: dict[str, Any] = {
-        "name": "t",
-        "languages": {"source": "en", "target": "zh"},
-        "output_dir": str(directory / "run"),
-        "seed": 1,
-        "splits": {"train": [{"name": "c", "url": "x.tgz", "source": "a", "target": "b"}]},
-    }
-    return check_config({**base, **changes}, "test").within(directory)
+    return config_of(directory, {"name": "c", "url": "x.tgz", "source": "a", "target": "b"}, **changes)
 
 
 def pipeline(directory: Path, **changes: Any) -> Pipeline:

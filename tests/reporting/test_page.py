@@ -12,9 +12,9 @@ import nmt_prep
 from nmt_prep.reporting import page
 from nmt_prep.reporting.page import render_page
 from nmt_prep.reporting.report_tables import render_text
-from nmt_prep.runs.checks import check_config
 from tests.conftest import REPOSITORY
 from tests.reporting.runs import run_toy, summary_of
+from tests.stages.runs import config_of
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -68,27 +68,16 @@ def hostile_run(directory: Path) -> Path:
     ]
     (directory / "a.source").write_text("".join(f"{source}\n" for source, _ in pairs), "utf-8")
     (directory / "a.target").write_text("".join(f"{target}\n" for _, target in pairs), "utf-8")
-    config = {
-        "name": "hostile",
-        "languages": {"source": "en", "target": "ar"},
-        "output_dir": str(directory / "run"),
-        "seed": 1,
-        "splits": {
-            "train": [
-                {
-                    "name": "a",
-                    "url": {"source": "a.source", "target": "a.target"},
-                    "licence": "<script>alert(2)</script>",
-                }
-            ]
-        },
-        "clean": {
-            "preset": "none",
-            "rules": {"length": {"unit": "char", "max": 60}, "regex/own": {"pattern": "</script>"}},
-        },
-        "vocab": {"size": 300},
-    }
-    nmt_prep.run(check_config(config, "test config").within(directory))
+    url = {"source": "a.source", "target": "a.target"}
+    rules = {"length": {"unit": "char", "max": 60}, "regex/own": {"pattern": "</script>"}}
+    config = config_of(
+        *(directory, {"name": "a", "url": url, "licence": "<script>alert(2)</script>"}),
+        name="hostile",
+        languages={"source": "en", "target": "ar"},
+        clean={"preset": "none", "rules": rules},
+        vocab={"size": 300},
+    )
+    nmt_prep.run(config)
     return directory / "run"
 
 

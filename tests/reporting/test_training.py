@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from nmt_prep.reporting.sections.training import section, training_facts
-from nmt_prep.runs.checks import check_config
+from tests.stages.runs import config_of
 
 TEXT = {"news": {"examples": [{"text": {"source": "A big dog.", "target": "Ein großer Hund."}}]}}
 
 
 def facts(training: dict[str, Any], pairs: int = 1000) -> dict[str, Any]:
-    corpora = [{"name": "news", "url": {"source": "a.en", "target": "a.de"}}]
-    config = check_config(
-        {
-            "name": "x",
-            "output_dir": "x",
-            "seed": 1,
-            "languages": {"source": "en", "target": "de"},
-            "splits": {"train": corpora},
-            "records": {"layout": "text"},
-            "training": training,
-        },
-        "config",
-    )
+    corpus = {"name": "news", "url": {"source": "a.en", "target": "a.de"}}
+    config = config_of(Path("x"), corpus, records={"layout": "text"}, training=training)
     return training_facts(config, {"news": pairs}, TEXT)
 
 

@@ -10,10 +10,10 @@ import nmt_prep
 from nmt_prep.base.errors import ArgumentError
 from nmt_prep.config import Config
 from nmt_prep.pipeline.stage import outputs_in
-from nmt_prep.runs.checks import check_config
 from nmt_prep.runs.lineage import FilePlace, Lineage
 from nmt_prep.stages import STAGES
 from nmt_prep.training.records.shard_reader import read_shard
+from tests.stages.runs import config_of as small_config
 
 PLAIN = [f"one {number}" if number % 7 else "  " for number in range(60)]
 TABLE = ["en\tde", *(f"two {number}\tzwei {number}" for number in range(40))]
@@ -27,28 +27,15 @@ def config_of(directory: Path, name: str = "run", **more: Any) -> Config:
         (directory / f"plain.{side}").write_text(text)
     (directory / "table.tsv").write_text("".join(f"{line}\n" for line in TABLE))
     (directory / "objects.jsonl").write_text("".join(f"{line}\n" for line in OBJECTS))
-    base = {
-        "name": "lineage",
-        "languages": {"source": "en", "target": "de"},
-        "output_dir": str(directory / name),
-        "seed": 5,
-        "splits": {
-            "train": [
-                {"name": "plain", "url": {"source": "plain.en", "target": "plain.de"}},
-                {
-                    "name": "table",
-                    "url": "table.tsv",
-                    "format": "tsv",
-                    "header": True,
-                    "columns": {"source": "en", "target": "de"},
-                },
-                {"name": "objects", "url": "objects.jsonl", "fields": {"source": "en", "target": "de"}},
-            ]
-        },
-        "vocab": {"size": 300},
-        "records": {"shards": {"train": 3}},
-    }
-    return check_config({**base, **more}, "test").within(directory)
+    languages = {"source": "en", "target": "de"}
+    base = {"name": "lineage", "seed": 5, "vocab": {"size": 300}, "records": {"shards": {"train": 3}}}
+    return small_config(
+        directory,
+        {"name": "plain", "url": {"source": "plain.en", "target": "plain.de"}},
+        {"name": "table", "url": "table.tsv", "format": "tsv", "header": True, "columns": languages},
+        {"name": "objects", "url": "objects.jsonl", "fields": languages},
+        **{"languages": languages, "output_dir": str(directory / name), **base, **more},
+    )
 
 
 def made(directory: Path, config: Config) -> Lineage:

@@ -20,11 +20,15 @@ from nmt_prep.stages.extract import Extract
 from nmt_prep.stages.sample import Sample
 
 
-def config_of(directory: Path, *train: dict[str, Any], **more: Any) -> Config:
+def settings_of(directory: Path, *train: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Returns the keys of a config of corpora, whose run directory is ``run``."""
     splits = {"train": list(train), **more.pop("splits", {})}
-    base = {"name": "t", "languages": {"source": "en", "target": "zh"}, "seed": 1}
-    data = {**base, "output_dir": str(directory / "run"), "splits": splits, **more}
-    return check_config(data, "test config").within(directory)
+    base = {"name": "t", "languages": {"source": "en", "target": "zh"}, "output_dir": str(directory / "run"), "seed": 1}
+    return {**base, "splits": splits, **more}
+
+
+def config_of(directory: Path, *train: dict[str, Any], **more: Any) -> Config:
+    return check_config(settings_of(directory, *train, **more), "test config").within(directory)
 
 
 def run(

@@ -21,7 +21,6 @@ from nmt_prep.config import Config
 from nmt_prep.pipeline.engines import LocalEngine
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import observed_in
-from nmt_prep.runs.checks import check_config
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.sentences import Sentences, reading
 from nmt_prep.stages.sentences import sentences_tasks as tasks
@@ -29,7 +28,7 @@ from nmt_prep.stages.sentences.observed import SentencesObserved, note_of
 from nmt_prep.stages.sentences.reading import Shard
 from tests.cleaning.sentences.documents import Lines, shuffled_document
 from tests.cli.program import nmt_prep as nmt_prep_command
-from tests.stages.runs import manifest
+from tests.stages.runs import config_of, manifest
 
 URL = {"source": "en/", "target": "de/"}
 
@@ -53,8 +52,7 @@ def books(tmp_path: Path) -> list[tuple[str, str]]:
 
 def config(tmp_path: Path, url: Any = URL, documents: dict[str, Any] | None = None, **more: Any) -> Config:
     corpus = {"name": "books", "url": url, "documents": documents or {}, **more}
-    base = {"name": "t", "languages": {"source": "en", "target": "de"}, "seed": 1, "splits": {"train": [corpus]}}
-    return check_config({**base, "output_dir": str(tmp_path / "run")}, "config").within(tmp_path)
+    return config_of(tmp_path, corpus, languages={"source": "en", "target": "de"})
 
 
 def run(made: Config, workers: int = 2, until: str = "compile") -> None:

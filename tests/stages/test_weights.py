@@ -13,10 +13,10 @@ import pytest
 import nmt_prep
 from nmt_prep.base.errors import ConfigError, CorpusError, RecordsError
 from nmt_prep.config import Config
-from nmt_prep.runs.checks import check_config
 from nmt_prep.training.batches import read_records
 from nmt_prep.training.records.check import check_records
 from tests.corpus import tree
+from tests.stages.runs import config_of
 
 OUTPUTS = [{"kind": "text", "pieces": False, "vocab": []}, {"kind": "marian", "shards": {"train": 2}}]
 HUGGINGFACE = [{"kind": "huggingface", "name": name, "rows": name} for name in ("translation", "ids")]
@@ -30,12 +30,9 @@ def write(directory: Path, scores: str = "") -> None:
 
 def config(directory: Path, run: str = "run", **more: Any) -> Config:
     train = [{"name": "a", "url": "a.tsv", "scores": {"w": 2}}, {"name": "b", "url": "b.tsv"}]
-    base = {"name": "t", "languages": {"source": "en", "target": "zh"}, "seed": 1, "splits": {"train": train}}
-    vocab = {"kind": "byte_bpe", "size": 300, "shared": True}
+    base = {"vocab": {"kind": "byte_bpe", "size": 300, "shared": True}, "output_dir": str(directory / run)}
     data = {"weight": {"from": "score:w", "default": 0.25}, "records": {"shards": {"train": 3}, "layout": "chunk"}}
-    return check_config(
-        {**base, "vocab": vocab, "output_dir": str(directory / run), **data, **more}, "test config"
-    ).within(directory)
+    return config_of(directory, *train, **{**base, **data, **more})
 
 
 def expected(text: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,24 +14,23 @@ from nmt_prep.stages.align import Align
 from tests.cli.program import nmt_prep
 from tests.stages.clean.test_translation import translated
 from tests.stages.cleaning import write
+from tests.stages.runs import settings_of
 
 PAIRS = translated(400, 0)
+
+
+def config_file(directory: Path, pairs: Any, **more: Any) -> Path:
+    languages = {"source": "en", "target": "de"}
+    path = directory / "config.yaml"
+    path.write_text(yaml.safe_dump(settings_of(directory, write(directory, "c", pairs), languages=languages, **more)))
+    return path
 
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("aligned")
-    settings = {
-        "name": "t",
-        "languages": {"source": "en", "target": "de"},
-        "seed": 1,
-        "output_dir": str(directory / "run"),
-        "splits": {"train": [write(directory, "c", PAIRS)]},
-        "align": {"symmetrize": "intersection"},
-        "vocab": {"kind": "sentencepiece", "size": 90},
-    }
-    path = directory / "config.yaml"
-    path.write_text(yaml.safe_dump(settings))
+    vocab, align = {"kind": "sentencepiece", "size": 90}, {"symmetrize": "intersection"}
+    path = config_file(directory, PAIRS, align=align, vocab=vocab)
     result = CliRunner().invoke(app, ["run", str(path), "--until", "vocab", "-q"])
     assert result.exit_code == 0, result.output
     return path
@@ -84,16 +84,7 @@ def test_shortlists(config: Path, tmp_path: Path) -> None:
 
 
 def test_links_of_text_that_has_changed(tmp_path: Path) -> None:
-    settings = {
-        "name": "t",
-        "languages": {"source": "en", "target": "de"},
-        "seed": 1,
-        "output_dir": str(tmp_path / "run"),
-        "splits": {"train": [write(tmp_path, "c", PAIRS[:60])]},
-        "align": {},
-    }
-    path = tmp_path / "config.yaml"
-    path.write_text(yaml.safe_dump(settings))
+    path = config_file(tmp_path, PAIRS[:60], align={})
     run, align = ["run", str(path), "-q"], ["align", str(path)]
     assert CliRunner().invoke(app, [*run, "--until", "align"]).exit_code == 0
     write(tmp_path, "c", PAIRS[60:130])

@@ -11,6 +11,7 @@ import yaml
 from tests.cli.program import Ended, nmt_prep
 from tests.hub import TOKEN, Hub
 from tests.stages.download.test_hub_corpus import FILES
+from tests.stages.runs import settings_of
 
 
 @pytest.fixture
@@ -20,13 +21,8 @@ def hub(running_hub: Hub) -> Hub:
 
 
 def check(place: Path, vocab: str | None = None, **corpus: Any) -> Ended:
-    data: dict[str, Any] = {
-        "name": "t",
-        "languages": {"source": "en", "target": "zh"},
-        "output_dir": str(place / "run"),
-        "seed": 1,
-        "splits": {split: [{"name": "c", "url": "hf:owner/name/en-zh", **corpus}] for split in ("train", "dev")},
-    }
+    corpus = {"name": "c", "url": "hf:owner/name/en-zh", **corpus}
+    data = settings_of(place, corpus, splits={"dev": [corpus]})
     config = place / "c.yaml"
     data |= {"vocab": {"from": vocab}} if vocab else {}
     config.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")

@@ -80,18 +80,7 @@ def test_sliders_decide_as_a_run_does(tmp_path: Path) -> None:
 
 def dirty(directory: Path) -> Any:
     corpus = {"name": "dirty", "url": str(DIRTY), "columns": {"source": 0, "target": 1}}
-    return check_config(
-        {
-            "name": "dirty",
-            "languages": {"source": "en", "target": "de"},
-            "output_dir": str(directory / "run"),
-            "seed": 1,
-            "splits": {"train": [corpus]},
-            "clean": {"preset": "standard"},
-            "vocab": {"size": 300},
-        },
-        "test config",
-    ).within(directory)
+    return config_of(directory, [corpus], preset="standard")
 
 
 RUN_MOVES = """(() => {

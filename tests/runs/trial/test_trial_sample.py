@@ -9,26 +9,16 @@ import pytest
 
 from nmt_prep.base.errors import ArgumentError, CorpusError
 from nmt_prep.config import Config
-from nmt_prep.runs.checks.load import check_config
 from nmt_prep.runs.runner import run
 from nmt_prep.runs.trial import trial_sample as sample
 from nmt_prep.runs.trial.data import trial_data
 from tests.server import WebServer
+from tests.stages.runs import config_of as small_config
 
 
 def config_of(directory: Path, corpora: list[dict[str, Any]], **clean: Any) -> Config:
-    return check_config(
-        {
-            "name": "trial",
-            "languages": {"source": "en", "target": "de"},
-            "output_dir": str(directory / "run"),
-            "seed": 1,
-            "splits": {"train": corpora},
-            "clean": {"preset": "none", **clean},
-            "vocab": {"size": 300},
-        },
-        "test config",
-    ).within(directory)
+    languages, clean = {"source": "en", "target": "de"}, {"preset": "none", **clean}
+    return small_config(directory, *corpora, languages=languages, clean=clean, vocab={"size": 300})
 
 
 def write_pairs(path: Path, pairs: int) -> None:

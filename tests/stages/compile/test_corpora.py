@@ -10,7 +10,6 @@ import pytest
 
 import nmt_prep
 from nmt_prep.base.errors import AlignmentError, ConfigError, CorpusError
-from nmt_prep.runs.checks import check_config
 from nmt_prep.training.records.shard_reader import read_shard
 from tests.corpora.formats.test_alignment import SEPARATORS
 from tests.corpus import write_tgz
@@ -229,18 +228,11 @@ def test_pairs_stay_pairs_up_to_the_records(tmp_path: Path) -> None:
         content = "".join(f"{line}\n" for line in side).encode()
         assert content.count(b"\n") == len(pairs) == 40
         (tmp_path / name).write_bytes(content)
-    config = {
-        "name": "odd",
-        "languages": {"source": "en", "target": "zh"},
-        "output_dir": str(tmp_path / "run"),
-        "seed": 1,
-        "splits": {"train": [{"name": "x", "url": {"source": "x.en", "target": "x.zh"}}]},
-        "vocab": {"size": 100},
-    }
-    nmt_prep.run(check_config(config, "test config").within(tmp_path))
+    corpus = {"name": "x", "url": {"source": "x.en", "target": "x.zh"}}
+    nmt_prep.run(config_of(tmp_path, corpus, vocab={"size": 100}))
     root = tmp_path / "run"
     source, target = (nmt_prep.load_tokenizer(path) for path in sorted((root / "vocab").glob("*.subwords.*")))
-    [shard] = (root / "records").glob("odd-train-*")
+    [shard] = (root / "records").glob("t-train-*")
     rows = zip(*(ids.to_lists() for ids in read_shard(shard)), strict=True)
     found = [(source.decode(inputs[:-1]), target.decode(targets[:-1])) for inputs, targets in rows]
     assert Counter(found) == Counter(pairs)

@@ -13,7 +13,6 @@ import pytest
 
 from nmt_prep.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_prep.config import Config
-from nmt_prep.runs.checks import check_config
 from nmt_prep.runs.runner import run as run_all
 from tests.cli.program import nmt_prep
 from tests.hub import TOKEN, Hub
@@ -204,9 +203,8 @@ def test_bad_configs(tmp_path: Path, entry: dict[str, Any], error: str) -> None:
 
 
 def test_the_fields_are_those_of_the_languages() -> None:
-    languages = {"source": "de", "target": "en"}
-    data = {"name": "t", "languages": languages, "seed": 1, "output_dir": "x", "splits": {"train": [corpus()]}}
-    fields = check_config(data, "config").splits["train"][0].fields
+    config = config_of(Path("x"), corpus(), languages={"source": "de", "target": "en"})
+    fields = config.splits["train"][0].fields
     assert fields is not None
     assert (fields.source, fields.target) == ("translation.de", "translation.en")
 

@@ -17,7 +17,6 @@ import nmt_prep
 from nmt_prep.base.errors import ArgumentError, ConfigError, VocabularyError
 from nmt_prep.config import Config
 from nmt_prep.pipeline.stage import outputs_in
-from nmt_prep.runs.checks import check_config
 from nmt_prep.runs.lineage import Lineage
 from nmt_prep.stages import STAGES
 from nmt_prep.subwords import Tokenizer
@@ -26,6 +25,7 @@ from nmt_prep.training.batches.batch_reader import IdBatch
 from nmt_prep.training.records.shard_reader import read_shard
 from tests.corpus import tree
 from tests.reference.mmap import read_fairseq, read_megatron
+from tests.stages.runs import config_of
 
 SIZES = [1 + number * 7 % 23 for number in range(80)]
 """Segments of each document."""
@@ -42,15 +42,14 @@ def write(directory: Path) -> None:
 
 def config(directory: Path, run: str = "run", **more: Any) -> Config:
     train = [{"name": "a", "url": "a.tsv", "document": 2}, {"name": "b", "url": "b.tsv"}]
-    splits = {"train": train, "dev": [{"name": "dev", "url": "dev.tsv", "document": 2}]}
-    base = {"name": "t", "languages": {"source": "en", "target": "zh"}, "seed": 1, "splits": splits}
     data = {
+        "splits": {"dev": [{"name": "dev", "url": "dev.tsv", "document": 2}]},
         "vocab": {"kind": "byte_bpe", "size": 300, "shared": True, "reserved": ["<sep>"]},
         "documents": {"separator": "<sep>", "max_tokens": 100, "max_segments": 6},
         "records": {"shards": {"train": 3}, "layout": "chunk"},
         "output_dir": str(directory / run),
     }
-    return check_config({**base, **data, **more}, "test config").within(directory)
+    return config_of(directory, *train, **{**data, **more})
 
 
 def tokenizer_of(directory: Path) -> Tokenizer:

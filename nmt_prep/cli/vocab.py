@@ -26,7 +26,8 @@ from nmt_prep.cli.text_stream import InputLines, input_lines, write_lines
 
 with delayed_imports():
     from nmt_prep import subwords
-    from nmt_prep.subwords import frame, piece_text
+    from nmt_prep.reporting import report_tables
+    from nmt_prep.subwords import comparison, frame, piece_text
 
 if TYPE_CHECKING:
     from nmt_prep.base.columns import Ragged
@@ -53,6 +54,8 @@ _LIKE = "The encoded source of the lines: write as many lines for each as its so
 _VOCABULARY = "Vocabulary with counts, for codes: merges that made other pieces are undone."
 _THRESHOLD = "Least count of a piece in --vocabulary."
 _GLOSSARY = "Regular expression of text that stays whole, for codes; may be repeated."
+_TEXT = "Also show how the vocabularies divide this text: lines, or sides in the columns of a .tsv file."
+_LANGUAGES = "Names of the columns of --text, such as en-de; source-target by default."
 _TAG = "A piece, such as <2de>, to put before the ids of each line."
 
 
@@ -193,21 +196,77 @@ def _error_of(work: Callable[[pa.Array], pa.Array], line: str) -> EncodeError | 
 
 
 def vocab(
-    path: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="Vocabulary file of any dialect, or the output directory of a run."),
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Vocabulary files of any dialect, or the output directories of runs."),
     ],
-    text: Annotated[Path | None, typer.Option(metavar="FILE", help="Also show the coverage of this text.")] = None,
+    text: Annotated[Path | None, typer.Option(metavar="FILE", help=_TEXT)] = None,
+    languages: Annotated[str | None, typer.Option(metavar="L1-L2", help=_LANGUAGES)] = None,
     id_layout: LayoutOption = "sentencepiece",
 ) -> None:
-    """Show a vocabulary, or those of a run: size, special ids, longest pieces, and the coverage of a text."""
-    vocabularies = list(_vocabularies(path, id_layout))
-    check_outputs(STANDARD_OUTPUT, {"--text": text, **{f"vocabulary {file}": file for _, file, _ in vocabularies}})
+    """Show vocabularies, or those of runs: size, special ids, longest pieces; compare them on a text."""
+    vocabularies = {path: list(_vocabularies(path, id_layout)) for path in paths}
+    files = {f"vocabulary {file}": file for listed in vocabularies.values() for _, file, _ in listed}
+    check_outputs(STANDARD_OUTPUT, {"--text": text, **files})
+    by_columns = text is not None and ".tsv" in text.suffixes
+    if len(paths) > 1 and text is None:
+        raise typer.BadParameter("--text is needed to compare several vocabularies")
+    if languages is not None and not by_columns:
+        raise typer.BadParameter("--languages names the columns of a --text whose name ends in .tsv")
     console = open_console()
-    for title, file, layout in vocabularies:
+    for title, file, layout in vocabularies[paths[0]] if len(paths) == 1 else ():
         if title:
             console.print(f"{title}: {file}", soft_wrap=True)
-        console.print(_facts(subwords.load_tokenizer(file, id_layout=layout), text))
+        tokenizer = subwords.load_tokenizer(file, id_layout=layout)
+        console.print(_facts(tokenizer, None if by_columns else text))
+    if text is None or (len(paths) == 1 and not by_columns):
+        return
+    names = languages.split("-") if languages else ["source", "target"] if by_columns else ["text"]
+    columns = _Columns(text, names, by_columns)
+    short = [path.name for path in paths]
+    rows = {
+        str(path) if short.count(path.name) > 1 else path.name: _fits(listed, columns)
+        for path, listed in vocabularies.items()
+    }
+    for made in (report_tables.comparison_table, report_tables.cut_word_table):
+        compared = made({"comparison": rows})
+        table = Table(box=None, pad_edge=False)
+        for place, name in enumerate(compared.head):
+            table.add_column(name, justify="left" if place in compared.left else "right", overflow="fold")
+        for row in compared.rows:
+            table.add_row(*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row))
+        console.print(table)
+
+
+class _Columns:
+    """The columns of a text, each a text of its own."""
+
+    def __init__(self, text: Path, names: list[str], by_columns: bool) -> None:
+        self._text, self.names, self._by_columns = text, names, by_columns
+
+    def of(self, number: int) -> Iterator[pa.Array]:
+        """Yields the lines of a column."""
+        for lines in input_lines(self._text):
+            if not self._by_columns:
+                yield lines.text
+                continue
+            fields = pc.split_pattern(lines.text, "\t")
+            few = pc.index(pc.less(pc.list_value_length(fields), len(self.names)), True).as_py()
+            if few >= 0:
+                raise CorpusError(
+                    f"{lines.name}, line {lines.first + few}: expected {len(self.names)} columns separated by tabs; "
+                    "name the columns with --languages, or correct the line"
+                )
+            yield pc.list_element(fields, number)
+
+
+def _fits(listed: list[tuple[str, Path, IdLayout]], columns: _Columns) -> dict[str, Any]:
+    """Measures a vocabulary, or the vocabularies of a run by side, on each column."""
+    loaded = [subwords.load_tokenizer(file, id_layout=layout) for _, file, layout in listed]
+    return {
+        name: vars(comparison.TextFit.of(loaded[min(number, len(loaded) - 1)], columns.of(number)))
+        for number, name in enumerate(columns.names)
+    }
 
 
 def _vocabularies(path: Path, id_layout: IdLayout) -> Iterator[tuple[str, Path, IdLayout]]:

@@ -88,6 +88,13 @@ class VocabFiles(Section):
 _FilesOfSides = Annotated[VocabFiles, BeforeValidator(per_side, json_schema_input_type=Mirrors | VocabFiles)]
 
 
+_COMPARE = (
+    "a list of at most four paths relative to the config file, URLs or ids of models (hf:owner/name): vocabularies "
+    "that the report compares with those of the run"
+)
+Compared = Annotated[tuple[Mirrors, ...], Field(max_length=4, description=_COMPARE)]
+
+
 class ExistingVocab(Section):
     """Vocabularies that exist already, in files of any dialect."""
 
@@ -104,6 +111,7 @@ class ExistingVocab(Section):
     """an integer >= 1, or null for any: the least count of a piece of subword_nmt in ids that is not undone"""
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around the ids of each row"""
+    compare: Compared = ()
 
     def _problems(self) -> Iterator[str]:
         if self.threshold is not None and self.ids is None:
@@ -168,6 +176,7 @@ class VocabOptions(Section):
     """a list of strings, none of them empty or with a NUL character: pieces that the vocabulary always has"""
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around the ids of each row"""
+    compare: Compared = ()
 
     @property
     def asked_size(self) -> int | None:

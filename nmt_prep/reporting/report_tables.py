@@ -165,6 +165,35 @@ def language_table(summary: Json) -> Table:
     return Table("Languages", head, rows, (0, 1), 2)
 
 
+def comparison_table(summary: Json) -> Table:
+    """Returns how several vocabularies divide the same texts.
+
+    Parity is the number of pieces per piece of the first text. Only texts with the same meaning have one.
+    """
+    rows: list[list[str | int]] = []
+    for name, fits in summary.get("comparison", {}).items():
+        first = next(iter(fits.values()))["pieces"]
+        for text, fit in fits.items():
+            pieces = fit["pieces"]
+            wholes = (fit["words"], fit["characters"], 0 if "pairs" in summary else first)
+            ratios = (f"{pieces / whole:.3f}" if whole else "-" for whole in wholes)
+            shares = (percent(fit[kind], pieces, 3) for kind in ("unknown", "partial"))
+            rows.append([name, text, pieces, *ratios, *shares, f"{fit['unused']:,} of {fit['size']:,}"])
+    ratios_head = ["per word", "per character", "parity"]
+    head = ["vocabulary", "text", "pieces", *ratios_head, "unknown", "parts of characters", "unused pieces"]
+    return Table("Vocabularies compared", head, rows, (0, 1), 2)
+
+
+def cut_word_table(summary: Json) -> Table:
+    """Returns the words of the texts that each vocabulary cuts into most pieces."""
+    rows = [
+        [name, text, "  ".join(f"{word} ({count})" for word, count in fit["cut"])]
+        for name, fits in summary.get("comparison", {}).items()
+        for text, fit in fits.items()
+    ]
+    return Table("Words cut most", ["vocabulary", "text", "words (pieces)"], rows, (0, 1, 2), 2)
+
+
 def drop_table(summary: Json) -> Table:
     """Returns the number of dropped pairs by corpus and reason."""
     rows = [
@@ -305,6 +334,7 @@ TABLES: tuple[Callable[[Json], Table], ...] = (
     *(partial(learned_rule_table, rule=rule) for rule in LEARNED_RULES),
     vocabulary_table,
     language_table,
+    comparison_table,
     batch_table,
     stages_table,
     record_table,

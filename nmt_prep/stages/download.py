@@ -52,17 +52,29 @@ def needed_files(config: Config) -> Iterator[Needed]:
 def needed_vocabularies(config: Config) -> Iterator[Needed]:
     """Yields the files of the existing vocabularies that a config names.
 
-    A vocabulary of OpenAI's two files has a second one with the key ``vocab.from/merges``. Numberings follow.
+    A vocabulary of OpenAI's two files has a second one with the key ``vocab.from/merges``. Numberings follow, and the
+    vocabularies to compare with.
     """
-    if isinstance(config.vocab, ExistingVocab):
-        for key, sides in config.vocab.keys.items():
-            mirrors = _addresses(config.vocab.files.of(sides[0]), "models")
-            yield Needed(key, with_openai_name(mirrors, 0), None)
-            if openai_names(mirrors) is not None:
-                yield Needed(f"{key}/{MERGES}", with_openai_name(mirrors, 1), None)
-        if config.vocab.ids is not None:
-            for key, side in {config.vocab.ids_key(side): side for side in SIDES}.items():
-                yield Needed(key, _addresses(config.vocab.ids.of(side), "models"), None)
+    options = config.vocab
+    if isinstance(options, ExistingVocab):
+        yield from _vocabulary_files({key: options.files.of(sides[0]) for key, sides in options.keys.items()})
+        if options.ids is not None:
+            for key, side in {options.ids_key(side): side for side in SIDES}.items():
+                yield Needed(key, _addresses(options.ids.of(side), "models"), None)
+    yield from _vocabulary_files(compared_vocabularies(config))
+
+
+def compared_vocabularies(config: Config) -> dict[str, Sequence[str]]:
+    """Returns the addresses of the vocabularies that the report compares, by key."""
+    return {f"vocab.compare.{number}": mirrors for number, mirrors in enumerate(config.vocab.compare)}
+
+
+def _vocabulary_files(files: Mapping[str, Sequence[str]]) -> Iterator[Needed]:
+    for key, addresses in files.items():
+        mirrors = _addresses(addresses, "models")
+        yield Needed(key, with_openai_name(mirrors, 0), None)
+        if openai_names(mirrors) is not None:
+            yield Needed(f"{key}/{MERGES}", with_openai_name(mirrors, 1), None)
 
 
 def addresses_of(config: Config, names: Collection[str]) -> set[str]:
@@ -340,8 +352,11 @@ def _chosen(config: Config, key: str, listing: Listing) -> list[HubFile]:
         address = corpus.url.hub_id or ""
         _, name = repository_address(address, "datasets")
         return files_of_split(listing, name, corpus.split or key.partition("/")[0], address)
-    assert isinstance(config.vocab, ExistingVocab)
-    [address] = config.vocab.files.of(config.vocab.keys[key][0])
+    compared = compared_vocabularies(config)
+    if key not in compared:
+        assert isinstance(config.vocab, ExistingVocab)
+        compared[key] = config.vocab.files.of(config.vocab.keys[key][0])
+    [address] = compared[key]
     return [vocabulary_file(listing, address)]
 
 

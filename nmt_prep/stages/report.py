@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from nmt_prep import __version__
 from nmt_prep.base.artefacts import as_json, write_bytes
+from nmt_prep.base.errors import NmtPrepError, VocabularyError
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.health_warnings import encoded_warnings
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.corpora.parts import PairFile
@@ -24,12 +27,23 @@ from nmt_prep.reporting.sections.flow import corpus_flow
 from nmt_prep.reporting.sections.provenance import shown_config, shown_settings, signature
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.download import Download
+from nmt_prep.stages.download import (
+    MERGES,
+    Download,
+    compared_vocabularies,
+    downloaded_file,
+    needed_vocabularies,
+)
 from nmt_prep.stages.encode.encode_stage import Encode, licence_settings
+from nmt_prep.stages.pair_files import pair_files
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.sentences import Sentences, documents_stages
-from nmt_prep.stages.vocab import Vocabulary
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
+from nmt_prep.subwords import Tokenizer, dialect_in
 from nmt_prep.training.records.dataset_json import DatasetInfo, SplitInfo, load_dataset_info
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Report(Stage[NoOutput, None]):
@@ -43,7 +57,7 @@ class Report(Stage[NoOutput, None]):
     version = 5
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        reads = (*self.reads, Clean) if config.clean is not None else self.reads
+        reads = (*self.reads, Clean) if config.clean is not None else self.reads  # all of pair_stages
         existing = isinstance(config.vocab, ExistingVocab)
         of_documents = tuple(stage for stage in documents_stages(config) if stage is Sentences)
         return (*of_documents, *(stage for stage in reads if not existing or stage is not Sample))
@@ -105,6 +119,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         "sample": {} if asked is None else dict(job.manifest(Sample).counts.other),
         "vocab": {side: as_json(facts) for side, facts in job.read(Vocabulary).sides().items()},
         "pieces": profile["vocabularies"],
+        **_comparison(job),
         "text": text,
         "lengths": {name: combined(text.get(name, {})) for name in config.splits},
         "splits": {name: _split(info.splits[name]) for name in config.splits},
@@ -129,6 +144,50 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
             "records": {name: [shard.sha256 for shard in info.splits[name].shards] for name in config.splits},
         },
     }
+
+
+COMPARED_PAIRS = 10_000
+"""Maximum number of pairs of a corpus on which the report compares vocabularies."""
+
+
+def _comparison(job: Job) -> Json:
+    """Returns how the vocabularies of the run, and those to compare, divide the first pairs of each corpus of train."""
+    from nmt_prep.corpora import strip_lines  # noqa: PLC0415  (loads numpy)
+    from nmt_prep.subwords.comparison import TextFit  # noqa: PLC0415  (loads numpy)
+
+    config = job.config
+    needed = {file.key: downloaded_file(job, file)[0] for file in needed_vocabularies(config)}
+    vocabularies: dict[str, dict[Side, Tokenizer]] = {
+        "of the run": {side: built.load() for side, built in built_vocabularies(job).items()}
+    }
+    for key in compared_vocabularies(config):
+        try:
+            loaded = dialect_in(needed[key]).load(needed[key], merges=needed.get(f"{key}/{MERGES}"))
+        except NmtPrepError as error:
+            raise VocabularyError(f"{key}: {error}") from error
+        vocabularies[config.vocab.compare[int(key.rpartition(".")[2])][0]] = dict.fromkeys(SIDES, loaded)
+    if len(vocabularies) == 1:
+        return {}
+    texts: dict[tuple[Side, str], list[pa.Array]] = {}
+    split = "train" if "train" in config.splits else next(iter(config.splits))
+    languages = {corpus.name: corpus.pair or config.languages for corpus in config.directed(split)}
+    left = dict.fromkeys(languages, COMPARED_PAIRS)
+    for part in pair_files(job)[split]:
+        for batch in part.batches(columns=SIDES) if left[part.corpus] else ():
+            for side in SIDES:
+                lines = strip_lines(batch.column(side)[: left[part.corpus]])
+                texts.setdefault((side, getattr(languages[part.corpus], side)), []).append(lines)
+            left[part.corpus] -= min(left[part.corpus], len(batch))
+            if not left[part.corpus]:
+                break
+    fits = {
+        name: {
+            f"{side} ({language})": as_json(TextFit.of(by_side[side], blocks))
+            for (side, language), blocks in texts.items()
+        }
+        for name, by_side in vocabularies.items()
+    }
+    return {"comparison": fits}
 
 
 def _corpora(job: Job, info: DatasetInfo) -> Json:

@@ -146,6 +146,10 @@ class Tokenizer(ABC):
         del characters
         return []
 
+    def partial_pieces(self) -> npt.NDArray[np.bool_]:
+        """Returns True for each piece that is a byte, or several bytes of a character: bool, shape ``[pieces]``."""
+        return np.zeros(len(self), np.bool_)
+
     @property
     def has_spm(self) -> bool:
         """True if the vocabulary's file is a SentencePiece model, which Marian reads."""

@@ -170,6 +170,24 @@ def test_unreadable_text_files(tmp_path: Path) -> None:
         assert refused(b"", "vocab", str(tmp_path / "v"), "--text", str(tmp_path / name)).startswith(expected)
 
 
+def test_several_vocabularies_are_compared_by_column(tmp_path: Path) -> None:
+    T2TTokenizer.train(["a b a b", "über"] * 5, 60).save(tmp_path / "v.subwords")
+    ByteBPETokenizer.train(["a b"] * 5, 260).save(tmp_path / "v.tokenizer.json")
+    (tmp_path / "dev.tsv").write_text("a ba\tü\nb\t√b b\n", encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("v.subwords", "v.tokenizer.json")]
+    shown = filtered("", "vocab", *files, "--text", str(tmp_path / "dev.tsv"), "--languages", "en-de")
+    rows = [row.split() for row in shown.split("\n")]
+    assert ["v.tokenizer.json", "en", "4", "1.333", "0.800", "1.000", "0.000%", "0.000%", "256", "of", "259"] in rows
+    assert ["v.tokenizer.json", "de", "7", "2.333", "1.400", "1.750", "0.000%", "71.429%", "252", "of", "259"] in rows
+    assert ["v.subwords", "de", "11", "3.667", "2.200", "2.750", "9.091%", "0.000%", "22", "of", "31"] in rows
+    assert ["v.tokenizer.json", "de", "√b", "(4)", "ü", "(2)"] in rows
+    (tmp_path / "dev.tsv").write_text("a\tb\na\n")
+    message = refused(b"", "vocab", *files, "--text", str(tmp_path / "dev.tsv"))
+    assert message.startswith(f"{tmp_path / 'dev.tsv'}, line 2: expected 2 columns separated by tabs; name the columns")
+    assert nmt_prep("vocab", *files).returncode == 2
+    assert nmt_prep("vocab", files[0], "--languages", "en-de").returncode == 2
+
+
 def test_vocabularies_of_a_run(tmp_path: Path) -> None:
     assert "neither" not in refused(b"", "vocab", str(tmp_path))
     vocab = tmp_path / "vocab"

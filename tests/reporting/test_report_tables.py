@@ -43,6 +43,8 @@ def shown(toy: Path) -> tuple[dict[str, Any], str, str]:
     summary["weights"] = {"train": {"sampled": 9, "quantiles": [0.0, 0.25, 0.5, 1.0, 2.5], "mean": 0.7, "zero": 1}}
     counts = {"pieces": 9, "words": 3, "characters": 12, "bytes": 13, "escaped": 1}
     summary["languages_of_sides"] = {"source": {"en": counts}}
+    fit = {"lines": 1, "words": 3, "characters": 9, "pieces": 6, "unknown": 0, "partial": 2, "size": 8, "unused": 2}
+    summary["comparison"] = {"of the run": {"source (en)": {**fit, "cut": [("words", 3)]}}}
     stage = {"name": "start", "rows": 8000, "mix": {"toy": 1.0}, "epochs": {"toy": 2.0}, "modifiers": ["Typos"]}
     summary["training"] = {"stages": [stage], "examples": []}
     return summary, render_text(summary), render_page(summary)

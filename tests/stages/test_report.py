@@ -3,8 +3,30 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import nmt_prep
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.subwords import ByteBPETokenizer
 from tests.corpus import corpus_config, write_corpus
+
+
+def test_the_report_compares_the_vocabulary_with_others(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    ByteBPETokenizer.train(["a"], 258).save(tmp_path / "other.tokenizer.json")
+    config = corpus_config(tmp_path / "run", vocab={"size": 200, "compare": [str(tmp_path / "other.tokenizer.json")]})
+    nmt_prep.run(config)
+    summary = json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())
+    own, other = summary["comparison"].values()
+    assert [*summary["comparison"]] == ["of the run", str(tmp_path / "other.tokenizer.json")]
+    assert own["source (en)"]["pieces"] == summary["pieces"]["source"]["tokens"]
+    mean = summary["lengths"]["train"]["means"]["source"]["char"]
+    assert round(other["source (en)"]["characters"] / 300, 3) == mean
+    assert (other["source (en)"]["characters"], other["source (en)"]["pieces"]) == (8867, 8954)
+    assert other["target (zh)"]["size"] == 258
+    (tmp_path / "other.tokenizer.json").write_text("{")
+    with pytest.raises(VocabularyError, match=r"vocab\.compare\.0: .*other\.tokenizer\.json is not valid JSON"):
+        nmt_prep.run(config)
 
 
 def test_the_report_in_words(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from nmt_prep.reporting.markup import (
     visible,
 )
 from nmt_prep.reporting.report_tables import (
+    comparison_table,
+    cut_word_table,
     document_table,
     language_table,
     segment_table,
@@ -39,6 +41,10 @@ def vocabularies(summary: Json) -> Iterator[Content]:
     if summary.get("languages_of_sides"):
         yield el("h3", "Languages")
         yield language_table(summary).markup()
+    if summary.get("comparison"):
+        yield el("h3", "Compared with other vocabularies")
+        yield comparison_table(summary).markup()
+        yield cut_word_table(summary).markup()
     yield grid(*(_frequencies(summary, side) for side in SIDES))
     yield grid(*(_pieces(summary, side) for side in SIDES), wide=True)
 

@@ -223,9 +223,8 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
     def settings(self, config: Config) -> dict[str, object]:
         if isinstance(config.vocab, ExistingVocab):
             return existing_settings(config, config.vocab)
-        options = {
-            f"vocab.{key}": value for key, value in config.vocab.model_dump(mode="json", exclude={"frame"}).items()
-        }
+        given = config.vocab.model_dump(mode="json", exclude={"frame", "compare"})
+        options = {f"vocab.{key}": value for key, value in given.items()}
         names = {"name": config.name, **{f"languages.{key}": value for key, value in config.languages}}
         return {**options, **names}
 

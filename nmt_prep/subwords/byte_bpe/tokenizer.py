@@ -327,6 +327,9 @@ class ByteBPETokenizer(Tokenizer):
     def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
         return spans_by_size(lines, rows, self._text_sizes)
 
+    def partial_pieces(self) -> npt.NDArray[np.bool_]:
+        return np.array([token.decode(errors="ignore").encode() != token for token in self.vocabulary.tokens], np.bool_)
+
     @functools.cached_property
     def _text_sizes(self) -> npt.NDArray[np.int64]:
         """Bytes of text that each piece stands for, without ASCII white space."""

@@ -17,6 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
 from nmt_prep.base.artefacts import atomic_write
 from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.base.errors import EncodeError, VocabularyError
@@ -306,9 +309,12 @@ class SentencePieceTokenizer(Tokenizer):
     def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
         return self._engine.spans(lines, rows)
 
+    def partial_pieces(self) -> npt.NDArray[np.bool_]:
+        return np.array([_BYTE.fullmatch(piece) is not None for piece in self.pieces], np.bool_)
+
     def uncovered(self, characters: Sequence[str]) -> list[str]:
         """Returns the characters that become byte pieces or the unknown piece."""
-        lacking = {number for number, piece in enumerate(self.pieces) if _BYTE.fullmatch(piece)} | {self.unk_id}
+        lacking = {*np.flatnonzero(self.partial_pieces()).tolist(), self.unk_id}
         rows = self.encode_batch(characters).to_lists()
         return [character for character, row in zip(characters, rows, strict=True) if not lacking.isdisjoint(row)]
 

@@ -17,6 +17,7 @@ Segments also come from files that are not corpora of a config.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,11 +36,13 @@ from nmt_prep.base.runtime import kept
 from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.presets import effective_decontamination
 from nmt_prep.config import Config, Corpus, DecontaminateSettings, ExtractSettings, Languages
+from nmt_prep.config.file import as_tuples
 from nmt_prep.config.problems import did_you_mean
 from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, parts_of, reader_of
 from nmt_prep.corpora.archives.entry import Archive, without_suffix
 from nmt_prep.corpora.archives.extraction import WHOLE_FILE, extract_members
-from nmt_prep.corpora.sources.catalogues import describe_sacrebleu, sacrebleu_pairs
+from nmt_prep.corpora.sources.catalogues import describe_mtdata, describe_opus
+from nmt_prep.corpora.sources.sacrebleu_sets import ALL, SACREBLEU, evaluation_corpora, sacrebleu_pairs
 from nmt_prep.text.blocks import TextPolicy, iter_blocks, spans
 
 
@@ -191,8 +194,8 @@ def _lines(path: Path) -> Iterator[PairBatch]:
         yield PairBatch(pc.list_element(fields, 0), pc.list_element(fields, 1))
 
 
-SACREBLEU = "sacrebleu:"
 FILE = "file:"
+_CATALOGUES = {"opus": describe_opus, "mtdata": describe_mtdata}  # catalogues of single corpora, by prefix
 
 REASON = "in_test_set:"  # Prefix of reasons for dropping pairs; the name of the evaluation set follows
 
@@ -200,17 +203,17 @@ REASON = "in_test_set:"  # Prefix of reasons for dropping pairs; the name of the
 # The evaluation sets that a config names in `clean.decontaminate.against`.
 #
 # An entry is the name of a split, `sacrebleu:<test set>` for all pairs of a set that have the languages of the config,
-# `sacrebleu:<test set>/<pair>` for any pair, or `file:<path>`.
+# `sacrebleu:<test set>/<pair>` for any pair, `sacrebleu:all`, an id of OPUS or mtdata, or `file:<path>`.
 
 
 def set_name(entry: str) -> str:
-    """Returns the name of an evaluation set: a split, ``wmt22`` or ``wmt22/en-de``, or the name of a file."""
-    return Path(entry.removeprefix(FILE)).name if entry.startswith(FILE) else entry.removeprefix(SACREBLEU)
+    """Returns the name of an evaluation set: a split, an id without its catalogue, or the name of a file."""
+    return Path(entry.removeprefix(FILE)).name if entry.startswith(FILE) else entry.partition(":")[2] or entry
 
 
 def is_split(entry: str) -> bool:
     """Returns true if an entry names a split."""
-    return not entry.startswith((SACREBLEU, FILE))
+    return ":" not in entry
 
 
 def against_of(config: Config) -> tuple[str, ...]:
@@ -242,10 +245,9 @@ def against_problems(
     for entry, name in zip(entries, names, strict=True):
         if names.count(name) > 1:
             yield f"two evaluation sets have the name {name!r}, which the report uses; rename one of the files"
-        if entry.startswith(SACREBLEU):
+        if is_id(entry):
             try:
-                for address in sacrebleu_pairs(entry, languages):
-                    describe_sacrebleu(address, pair_of(address))
+                list(id_corpora([entry], languages))
             except ConfigError as error:
                 yield str(error)
         elif entry.startswith(FILE):
@@ -258,27 +260,47 @@ def against_problems(
             yield f"there is no split {entry!r} (splits: {', '.join(splits)}; files are named file:…){meant}"
 
 
-def pair_of(address: str) -> Languages:
-    """Returns the languages of an id such as ``sacrebleu:wmt22/en-de``."""
-    source, _, target = address.rpartition("/")[2].partition("-")
-    return Languages(source=source, target=target)
+def is_id(entry: str) -> bool:
+    """Returns true if an entry is an id of a catalogue."""
+    return entry.startswith((SACREBLEU, *(f"{catalogue}:" for catalogue in _CATALOGUES)))
 
 
-def sacrebleu_corpora(against: Collection[str], languages: Languages) -> Iterator[tuple[str, str, Corpus]]:
-    """Yields the corpora of sacrebleu that entries name: the entry, the name such as ``wmt22/en-de``, and the corpus.
+def id_corpora(against: Collection[str], languages: Languages) -> Iterator[tuple[str, str, Corpus]]:
+    """Yields the corpora of the ids among entries: the entry, the name such as ``wmt22/en-de``, and the corpus.
 
-    A corpus that two entries name is yielded once.
+    Each set that ``sacrebleu:all`` stands for is an entry; a text that an earlier set has is left out. A set that two
+    other entries name is yielded once.
     """
-    seen: set[str] = set()
+    seen: set[object] = set()
     for entry in against:
-        for address in sacrebleu_pairs(entry, languages) if entry.startswith(SACREBLEU) else ():
-            if address not in seen:
-                seen.add(address)
-                name, pair = address.removeprefix(SACREBLEU), pair_of(address)
-                known = {**describe_sacrebleu(address, pair), "languages": pair.model_dump()}
-                yield entry, name, Corpus.model_validate({**known, "name": name.replace("/", "-")})
+        if entry.startswith(SACREBLEU):
+            for address in sacrebleu_pairs(entry, languages):
+                if address not in seen:
+                    seen.add(address)
+                    yield from _sacrebleu_set(entry, address, seen)
+        elif is_id(entry):
+            spoken = re.split("[-/]", entry)  # any languages, in the order of the id
+            both = Languages.model_construct(source=spoken[-2], target=spoken[-1]) if len(spoken) > 1 else languages
+            known = _CATALOGUES[entry.partition(":")[0]](entry, both)
+            name = set_name(entry)
+            corpus = {**as_tuples(known), "name": re.sub(r"[^A-Za-z0-9._-]", "-", name)}
+            yield entry, name, Corpus.model_validate(corpus)
 
 
-def evaluation_corpora(config: Config) -> list[Corpus]:
-    """Returns the corpora of sacrebleu that a config names as evaluation sets."""
-    return [corpus for _, _, corpus in sacrebleu_corpora(against_of(config), config.languages)]
+def _sacrebleu_set(entry: str, address: str, seen: set[object]) -> Iterator[tuple[str, str, Corpus]]:
+    name, _, pair = address.removeprefix(SACREBLEU).rpartition("/")
+    source, _, target = pair.partition("-")
+    languages = {"source": source, "target": target}
+    for number, known in enumerate(evaluation_corpora(address), 1):
+        places = [known.get(key) for key in ("member", "source", "target")]
+        texts = repr(sorted(known["url"].values())), frozenset(filter(None, places))
+        if entry != ALL or texts not in seen:
+            seen.add(texts)
+            whole = f"{name}/{pair}" if number == 1 else f"{name}/{pair}/{number}"
+            corpus = {**known, "name": whole.replace("/", "-"), "languages": languages}
+            yield SACREBLEU + name if entry == ALL else entry, whole, Corpus.model_validate(corpus)
+
+
+def id_corpora_of(config: Config) -> list[Corpus]:
+    """Returns the corpora that a config names by ids as evaluation sets."""
+    return [corpus for _, _, corpus in id_corpora(against_of(config), config.languages)]

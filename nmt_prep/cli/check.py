@@ -18,6 +18,7 @@ from nmt_prep.cli.shared_options import ConfigArgument, JsonOption, SetOption, l
 from nmt_prep.cli.terminal import cell, json_line, open_console
 
 with delayed_imports():
+    from nmt_prep.cleaning import evaluation_segments as segments
     from nmt_prep.runs import inspection
 
 if TYPE_CHECKING:
@@ -59,8 +60,13 @@ def _lines(facts: Inspection, config: Config) -> Iterator[str | Table]:
     """Yields a paragraph for each corpus; for several corpora, also all problems and warnings with their numbers."""
     spoken = {(split, each.name): config.languages_of(each) for split, each in config.corpora}
     for corpus in facts.corpora:
-        yield from _corpus_lines(corpus, spoken[corpus.split, corpus.name])
-        yield ""
+        if corpus.split in config.splits:
+            yield from _corpus_lines(corpus, spoken[corpus.split, corpus.name])
+            yield ""
+    sets = [segments.set_name(entry) for entry in segments.against_of(config) if not segments.is_id(entry)]
+    sets += [_evaluation_set(corpus) for corpus in facts.corpora if corpus.split not in config.splits]
+    if sets:
+        yield f"evaluation sets: {', '.join(sets)}"
     for file in facts.vocabularies:
         yield f"{file.part}: {_file_line(file)}"
     for problem in facts.problems:
@@ -101,6 +107,10 @@ def _corpus_lines(corpus: CorpusFacts, languages: Languages) -> Iterator[str | T
 
 def _where(corpus: CorpusFacts) -> str:
     return "/".join(filter(None, [corpus.split.rstrip(":"), corpus.name]))
+
+
+def _evaluation_set(corpus: CorpusFacts) -> str:
+    return corpus.name if corpus.read is None else f"{corpus.name} ({_count(corpus.read, 'segment')})"
 
 
 def _label(part: str) -> str:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 with delayed_imports():
     from nmt_prep.corpora.archives import entry as compression
-    from nmt_prep.corpora.sources import catalogues, web
+    from nmt_prep.corpora.sources import catalogues, sacrebleu_sets, web
     from nmt_prep.runs import checks
     from nmt_prep.stages import download as needed_files
 
@@ -241,7 +241,7 @@ def _of_id(text: str, languages: Languages) -> dict[str, Any]:
     parts = name.partition("@")[0].split("/")
     pair = f"{languages.source}-{languages.target}"
     if catalogue == "sacrebleu":
-        addresses = catalogues.sacrebleu_pairs(text, languages)
+        addresses = sacrebleu_sets.sacrebleu_pairs(text, languages)
         return {"name": parts[0], "url": text if len(parts) > 1 else max(addresses, key=lambda a: a.endswith(pair))}
     if catalogue == "opus":
         return {"name": _safe("-".join(parts[:2])), "url": f"{text}/{pair}" if len(parts) == 2 else text}

@@ -91,8 +91,9 @@ class DecontaminateSettings(Section):
     """Decontamination: finds pairs that contain segments of evaluation sets, after the rules."""
 
     against: tuple[Location, ...] | None = None
-    """a list of different splits such as dev, ids such as sacrebleu:wmt22 or sacrebleu:wmt22/en-de, and files such as
-    file:extra.txt, or null for those of the preset: the evaluation sets; [] for none"""
+    """a list of different splits such as dev, ids such as sacrebleu:wmt22, sacrebleu:wmt22/en-de, opus:… or mtdata:…,
+    sacrebleu:all for all of its sets that have the languages, and files such as file:extra.txt, or null for those of
+    the preset: the evaluation sets; [] for none"""
     coverage: float = Field(0.7, gt=0, le=1, strict=False)
     """a number above 0, up to 1: a pair contains a segment if a side has this share of the segment's n-grams"""
     action: Literal["drop", "report"] = "drop"

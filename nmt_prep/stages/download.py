@@ -14,7 +14,7 @@ from nmt_prep.base.digests import FileSteps
 from nmt_prep.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_prep.base.progress import Progress
 from nmt_prep.base.sides import SIDES
-from nmt_prep.cleaning.evaluation_segments import evaluation_corpora
+from nmt_prep.cleaning.evaluation_segments import id_corpora_of
 from nmt_prep.config import Config, DownloadSettings, ExistingVocab, ExtractSettings
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import is_hub_id
@@ -39,7 +39,7 @@ SACREBLEU = "sacrebleu:"
 def fetched_corpora(config: Config) -> Iterator[tuple[str, Corpus]]:
     """Yields all corpora whose files are needed, with their splits: first the config's, then evaluation sets by id."""
     yield from config.corpora
-    yield from ((SACREBLEU, corpus) for corpus in evaluation_corpora(config))
+    yield from ((SACREBLEU, corpus) for corpus in id_corpora_of(config))
 
 
 def needed_files(config: Config) -> Iterator[Needed]:

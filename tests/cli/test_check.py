@@ -51,6 +51,21 @@ def facts(ended: Ended) -> list[dict[str, Any]]:
     return corpora
 
 
+def test_evaluation_sets_are_listed_with_their_sizes(tmp_path: Path, server: WebServer) -> None:
+    for name, text in (("a.en", ENGLISH), ("a.de", GERMAN), ("held.tsv", b"x\ty\n")):
+        (tmp_path / name).write_bytes(text)
+    clean = {"preset": "none", "decontaminate": {"against": ["file:held.tsv", "sacrebleu:all"]}}
+    ended = check(tmp_path, {"url": {"source": "a.en", "target": "a.de"}}, clean=clean)
+    assert ended.stdout.splitlines()[-2:] == [
+        "evaluation sets: held.tsv, wmt90-en-de (3 segments), wmt90-de-en (1 segment)",
+        "3 corpora, 0 problems, 0 warnings",
+    ]
+    server.answers["/test.tgz"] = [Answer(status=404)]
+    ended = check(tmp_path, {"url": {"source": "a.en", "target": "a.de"}}, clean=clean)
+    assert ended.returncode == 1
+    assert f"problem: sacrebleu/wmt90-en-de: {server.url}/test.tgz: status 404" in ended.stdout
+
+
 def test_a_local_archive(tmp_path: Path) -> None:
     (tmp_path / "a.tgz").write_bytes(gzip.compress(tar_of(("d/a.en", ENGLISH), ("d/a.de", GERMAN)), mtime=0))
     size = (tmp_path / "a.tgz").stat().st_size

@@ -27,7 +27,7 @@ from nmt_prep.base.errors import CleaningError, CorpusError
 from nmt_prep.base.progress import Progress
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.cleaner import Cleaner
-from nmt_prep.cleaning.evaluation_segments import FILE, Segments, read_segments, sacrebleu_corpora, set_name
+from nmt_prep.cleaning.evaluation_segments import FILE, Segments, id_corpora, read_segments, set_name
 from nmt_prep.cleaning.leaks import (
     LARGE_SHARE,
     EvaluationSet,
@@ -233,7 +233,7 @@ def _sources(
             name = set_name(entry)
             path = config.parent / entry.removeprefix(FILE)
             yield name, name, read_segments(path, languages, directory / "unpacked")
-    corpora = list(sacrebleu_corpora(against, languages))
+    corpora = list(id_corpora(against, languages))
     files = _fetched([corpus for _, _, corpus in corpora], config, directory, progress)
     for (entry, name, corpus), parts in zip(corpora, files, strict=True):
         yield name, set_name(entry), (batch.sound() for batch in open_corpus(corpus, [parts], languages).pairs())

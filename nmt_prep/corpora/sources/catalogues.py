@@ -9,8 +9,7 @@ mtdata: ``mtdata:<group>-<name>-<version>-<pair>``, as ``mtdata list --id`` show
 (``mtdata.index.Index``) takes most of a minute to build and seconds to load, so its answer for an id is cached in the
 cache directory, per version of mtdata.
 
-sacreBLEU: ``sacrebleu:<test set>/<pair>``, such as ``sacrebleu:wmt18/en-zh``. ``sacrebleu.dataset.DATASETS`` has the
-URL of a set and the members of its archive for the two sides. Of several references the first is taken.
+sacreBLEU: see :mod:`nmt_prep.corpora.sources.sacrebleu_sets`.
 """
 
 from __future__ import annotations
@@ -49,18 +48,11 @@ _MTDATA_FORMATS = {"txt": "plain", "raw": "plain", "tsv": "tsv", "sgm": "sgm", "
 
 _SPLITS = ("train", "dev", "test")
 
-_SACREBLEU_FORMATS = {
-    "FakeSGMLDataset": "sgm",
-    "PlainTextDataset": "plain",
-    "TSVDataset": "tsv",
-    "WMTXMLDataset": "wmt_xml",
-}
-
 
 def ordered(pair: tuple[str, str], languages: Languages, address: str) -> tuple[str, str]:
     """Returns the pair with the config's source first; ``zh_CN`` matches ``zh`` if there is no exact match."""
     wanted = languages.source, languages.target
-    for spelling in (_tag, _language):
+    for spelling in (_tag, language_of):
         first, second = spelling(pair[0]), spelling(pair[1])
         if (first, second) == (spelling(wanted[0]), spelling(wanted[1])):
             return pair
@@ -73,7 +65,8 @@ def _tag(code: str) -> str:
     return hyphened(code.lower()).lower()
 
 
-def _language(code: str) -> str:
+def language_of(code: str) -> str:
+    """Returns a language code without script and region, such as ``zh`` for ``zh_CN``."""
     return _tag(code).partition("-")[0]
 
 
@@ -102,6 +95,14 @@ def parse_id(address: str) -> OpusId:
     return OpusId(match["corpus"], match["version"], (first, second))
 
 
+def describe_opus(address: str, languages: Languages) -> dict[str, Any]:
+    """Returns the config keys of a corpus of OPUS."""
+    named = parse_id(address)
+    source, target = ordered(named.languages, languages, address)
+    members = {"source": named.member(source), "target": named.member(target)}
+    return {"url": {"both": (address,)}, "format": "plain", **members}
+
+
 class NotInOpusError(DownloadError):
     """OPUS answers that it has no such corpus."""
 
@@ -128,7 +129,7 @@ def _nearest_opus(named: OpusId, service: str, client: Client) -> str:
     source, target = named.languages
     query = {"source": source, "target": target, "preprocessing": "moses", "version": "latest"}
     with suppress(DownloadError):
-        return _meant(
+        return meant(
             named.corpus, {str(entry.get("corpus")) for entry in _listed(f"{service}?{urlencode(query)}", client)}
         )
     return ""
@@ -230,10 +231,11 @@ def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
     endings = (f"-{first}-{second}", f"-{second}-{first}")
     alike = [name for name in known if name.endswith(endings)]
     alike = alike or [name for name in known if name.startswith(f"{group}-")]
-    return _meant(wanted, alike)
+    return meant(wanted, alike)
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
+def meant(name: str, known: Iterable[str]) -> str:
+    """Returns a hint with the known name nearest to a name; empty if none is near."""
     near = get_close_matches(name, known, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
@@ -277,7 +279,7 @@ def mtdata_recipe(name: str) -> MtdataRecipe:
                 "directory and in mtdata's cache directory"
             ) from error
     if name not in recipes:
-        raise ConfigError(f"mtdata has no recipe {name!r}{_meant(name, recipes)}; recipes: {', '.join(recipes)}")
+        raise ConfigError(f"mtdata has no recipe {name!r}{meant(name, recipes)}; recipes: {', '.join(recipes)}")
     recipe = recipes[name]
     languages = tuple(map(str, recipe.langs))
     if len(languages) != 2 or "mul" in languages:
@@ -291,53 +293,3 @@ def mtdata_recipe(name: str) -> MtdataRecipe:
         {split: ids for split, ids in splits.items() if ids},
         monolingual,
     )
-
-
-def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
-    """Returns the ids of single pairs that an id stands for."""
-    sets = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS
-    whole = address.removeprefix("sacrebleu:")
-    name, _, pair = whole.rpartition("/")
-    if whole in sets:
-        wanted = {_language(languages.source), _language(languages.target)}
-        spoken = {pair: set(map(_language, pair.split("-"))) for pair in sets[whole].langpairs}
-        fitting = [
-            pair for pair, both in spoken.items() if both == wanted or ("mul" in wanted and wanted - both == {"mul"})
-        ]
-        if not fitting:
-            pairs = ", ".join(sets[whole].langpairs)
-            raise ConfigError(f"{address}: it has no pair of {' and '.join(sorted(wanted))}; its pairs are {pairs}")
-        return tuple(f"{address}/{pair}" for pair in fitting)
-    if name in sets:
-        if pair not in sets[name].langpairs:
-            raise ConfigError(f"{address}: the pairs of {name} are {', '.join(sets[name].langpairs)}")
-        return (address,)
-    meant = _meant(whole, sets) or _meant(name, sets)
-    raise ConfigError(
-        f"{address}: sacrebleu has no test set {whole!r}{meant}; an id is sacrebleu:<test set> or sacrebleu:<test "
-        "set>/<pair>, such as sacrebleu:wmt18/en-zh, and `sacrebleu --list` shows the sets"
-    )
-
-
-def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
-    """Returns the config keys of a test set of sacrebleu."""
-    pairs = sacrebleu_pairs(address, languages)
-    if pairs != (address,):
-        raise ConfigError(f"{address} is a whole test set; name a pair of it: {', '.join(pairs)}")
-    name, _, pair = address.removeprefix("sacrebleu:").rpartition("/")
-    test_set = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS[name]
-    if len(test_set.data) != 1:
-        raise ConfigError(f"{address}: {name} consists of {len(test_set.data)} files; name those that you need by url")
-    kind = _SACREBLEU_FORMATS.get(type(test_set).__name__)
-    if kind is None:
-        raise ConfigError(f"{address}: {name} is in a format that nmt_prep does not read; use another set")
-    first, second = pair.split("-")
-    swapped = ordered((first, second), languages, address) != (first, second)
-    known, members = {"url": {"both": tuple(test_set.data)}, "format": kind}, test_set.langpairs[pair][:2]
-    if kind == "wmt_xml":
-        references = tuple(filter(None, test_set.kwargs.get("refs", ())))[:1]
-        return {**known, "member": members[0], "swap": swapped, "references": references or None}
-    if kind == "tsv":  # members are written <column>:<member>
-        columns = [int(entry.partition(":")[0]) for entry in members]
-        return {**known, "member": members[0].partition(":")[2], "columns": _sides(columns, swapped)}
-    return {**known, **_sides(members, swapped)}

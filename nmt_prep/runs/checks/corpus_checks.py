@@ -26,8 +26,9 @@ from nmt_prep.config.language_pairs import ConfigLanguages, are_languages, split
 from nmt_prep.config.problems import KeyPath, Problem, did_you_mean, located, message_of, problems_of, refusal, worded
 from nmt_prep.config.section import descriptions, is_hub_id
 from nmt_prep.corpora.registry import column_files, format_of, option_keys, parts_of, reader_of
-from nmt_prep.corpora.sources.catalogues import describe_mtdata, describe_sacrebleu, ordered, parse_id
+from nmt_prep.corpora.sources.catalogues import describe_mtdata, describe_opus
 from nmt_prep.corpora.sources.hub import repository_address
+from nmt_prep.corpora.sources.sacrebleu_sets import describe_sacrebleu
 from nmt_prep.text.fixes import parse_fixes
 
 _MEMBERS = {"source", "target", "member"}
@@ -170,15 +171,8 @@ def _from_hub(corpus: Corpus, address: str, languages: Languages) -> Corpus:
     return corpus if corpus.fields is not None else corpus.model_copy(update={"fields": usual})
 
 
-def _opus(address: str, languages: Languages) -> dict[str, Any]:
-    named = parse_id(address)
-    source, target = ordered(named.languages, languages, address)
-    members = {"source": named.member(source), "target": named.member(target)}
-    return {"url": {"both": (address,)}, "format": "plain", **members}
-
-
 _CATALOGUES: Mapping[str, Callable[[str, Languages], dict[str, Any]]] = {
-    "opus": _opus,
+    "opus": describe_opus,
     "mtdata": describe_mtdata,
     "sacrebleu": describe_sacrebleu,
 }

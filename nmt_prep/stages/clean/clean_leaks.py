@@ -19,11 +19,11 @@ from nmt_prep.base.errors import CleaningError, CorpusError
 from nmt_prep.cleaning.evaluation_segments import (
     FILE,
     against_of,
-    evaluation_corpora,
+    id_corpora,
+    id_corpora_of,
     is_decontaminated,
     is_split,
     read_segments,
-    sacrebleu_corpora,
     set_name,
 )
 from nmt_prep.cleaning.leaks import LARGE_SHARE, Against, EvaluationSet, LeakExample, gathered
@@ -131,7 +131,7 @@ def _sources(job: Job) -> Iterator[SetSource]:
             yield SetSource(f"{entry}/{corpus.name}", entry, parts=tuple(directory / part for part in parts))
         if entry.startswith(FILE):
             yield SetSource(set_name(entry), set_name(entry), file=job.config.base_dir / entry.removeprefix(FILE))
-    for number, (entry, name, corpus) in enumerate(sacrebleu_corpora(against_of(config), config.languages)):
+    for number, (entry, name, corpus) in enumerate(id_corpora(against_of(config), config.languages)):
         yield SetSource(name, set_name(entry), corpus=corpus_files(job, SACREBLEU, number, corpus))
 
 
@@ -149,7 +149,7 @@ def decontamination_settings(config: Config) -> dict[str, object]:
     if not is_active(config):
         return {}
     settings = section_of(config).decontaminate
-    corpora = (corpus.model_dump(mode="json", exclude={"split"}) for corpus in evaluation_corpora(config))
+    corpora = (corpus.model_dump(mode="json", exclude={"split"}) for corpus in id_corpora_of(config))
     return {
         "clean.decontaminate.against": [*against_of(config)],
         "clean.decontaminate.coverage": settings.coverage,
@@ -223,7 +223,7 @@ def _refuse_same_digests(job: Job) -> None:
     held_out = [
         (split, corpus) for split in against_of(job.config) if is_split(split) for corpus in job.config.splits[split]
     ]
-    for split, corpus in (*held_out, *((SACREBLEU, corpus) for corpus in evaluation_corpora(job.config))):
+    for split, corpus in (*held_out, *((SACREBLEU, corpus) for corpus in id_corpora_of(job.config))):
         if (files := digests(split, corpus)) in compared:
             raise CleaningError(_is_itself(f"splits.{split}.{corpus.name}", compared[files]))
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.base.errors import ConfigError
+from nmt_prep.corpora.sources.sacrebleu_sets import evaluation_corpora
 from nmt_prep.runs.checks import check_config, load_config
 
 BASE = {"name": "t", "languages": {"source": "en", "target": "zh"}, "output_dir": "run", "seed": 1}
@@ -77,17 +78,22 @@ def sets(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for sacrebleu's catalogue."""
 
     def test_set(kind: str, data: list[str], langpairs: dict[str, list[str]], **more: Any) -> Any:
-        return type(kind, (), {"data": data, "langpairs": langpairs, "kwargs": more})()
+        return type(kind, (), {"name": "x", "data": data, "langpairs": langpairs, "kwargs": more})()
 
-    wmt = ["https://data.example/wmt18/test.tgz"]
+    wmt, texts = ["https://data.example/wmt18/test.tgz"], ["https://x/1/a.gz", "https://x/1/b.gz"]
+    talks, branch = ["https://x/1/en-zh.tgz", "https://x/2/zh-en.tgz"], "https://x/data/archive/main.zip"
     found = ModuleType("sacrebleu.dataset")
     found.DATASETS = {  # type: ignore[attr-defined]
         "wmt18": test_set("FakeSGMLDataset", wmt, {"en-zh": ["t/src.en.sgm", "t/ref.zh.sgm", "t/B.zh.sgm"]}),
         "wmt21/dev": test_set("WMTXMLDataset", wmt, {"en-zh": ["t/en-zh.xml"]}, refs=["A", "B"]),
         "mtnt": test_set("TSVDataset", wmt, {"en-zh": ["2:t/a.tsv", "3:t/a.tsv"]}),
         "robust": test_set("PlainTextDataset", wmt, {"en-zh": ["t/a.en", "t/a.zh"]}),
-        "iwslt": test_set("IWSLTXMLDataset", wmt, {"en-zh": ["t/a.xml", "t/b.xml"]}),
-        "several": test_set("PlainTextDataset", wmt * 2, {"en-zh": ["t/a.en", "t/a.zh"]}),
+        "other": test_set("OtherDataset", wmt, {"en-zh": ["t/a.xml", "t/b.xml"]}),
+        "wmt22": test_set("WMTXMLDataset", wmt, {"en-zh": {"path": "t/22.xml", "refs": ["", "C"]}}, refs=["A"]),
+        "talks": test_set("IWSLTXMLDataset", talks, {"en-zh": ["en-zh/t.en.xml", "zh-en/t.zh.xml"]}),
+        "photos": test_set("PlainTextDataset", [*wmt, texts[1]], {"en-zh": ["t.en", "x.b.gz"]}),
+        "parity": test_set("WMTAdditionDataset", [branch, *wmt], {"en-zh": ["src.en.sgm", "data-main/ref.txt"]}),
+        "several": test_set("PlainTextDataset", texts, {"en-zh": ["t/a.en", "t/a.zh"]}),
     }
     monkeypatch.setitem(sys.modules, "sacrebleu", ModuleType("sacrebleu"))
     monkeypatch.setitem(sys.modules, "sacrebleu.dataset", found)
@@ -103,12 +109,36 @@ def sets(monkeypatch: pytest.MonkeyPatch) -> None:
         ("mtnt", ("en", "zh"), {"format": "tsv", "member": "t/a.tsv", "columns": {"source": 2, "target": 3}}),
         ("mtnt", ("zh", "en"), {"format": "tsv", "member": "t/a.tsv", "columns": {"source": 3, "target": 2}}),
         ("wmt21/dev", ("en", "zh"), {"format": "wmt_xml", "member": "t/en-zh.xml", "swap": False, "references": ["A"]}),
+        ("wmt22", ("en", "zh"), {"format": "wmt_xml", "member": "t/22.xml", "swap": False, "references": ["C"]}),
         ("wmt21/dev", ("zh", "en"), {"format": "wmt_xml", "member": "t/en-zh.xml", "swap": True, "references": ["A"]}),
     ],
 )
 def test_sacrebleu_id(name: str, languages: tuple[str, str], known: dict[str, Any]) -> None:
     url = {"both": ["https://data.example/wmt18/test.tgz"]}
     assert corpus(f"sacrebleu:{name}/en-zh", languages) == {"url": url, **known}
+
+
+@pytest.mark.usefixtures("sets")
+def test_sacrebleu_id_with_one_file_per_side() -> None:
+    url = {"source": ["https://x/2/zh-en.tgz"], "target": ["https://x/1/en-zh.tgz"]}
+    members = {"source": "zh-en/t.zh.xml", "target": "en-zh/t.en.xml"}
+    assert corpus("sacrebleu:talks/en-zh", ("zh", "en")) == {"url": url, "format": "sgm", **members}
+    url = {"source": ["https://data.example/wmt18/test.tgz"], "target": ["https://x/1/b.gz"]}
+    assert corpus("sacrebleu:photos/en-zh") == {"url": url, "format": "plain", "source": "t.en"}
+
+
+@pytest.mark.usefixtures("sets")
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("wmt18", [("t/src.en.sgm", "t/ref.zh.sgm"), ("t/src.en.sgm", "t/B.zh.sgm")]),
+        ("talks", [("en-zh/t.en.xml", "en-zh/t.en.xml"), ("zh-en/t.zh.xml", "zh-en/t.zh.xml")]),
+        ("parity", [("src.en.sgm", "src.en.sgm"), ("data-main/ref.txt", "data-main/ref.txt")]),
+    ],
+)
+def test_all_texts_of_a_test_set_are_evaluated(name: str, texts: list[tuple[str, str]]) -> None:
+    found = evaluation_corpora(f"sacrebleu:{name}/en-zh")
+    assert [(each["source"], each["target"]) for each in found] == texts
 
 
 @pytest.fixture
@@ -188,8 +218,9 @@ def test_mtdata_id_with_one_file_per_side() -> None:
         ("sacrebleu:wmt99/en-zh", r"sacrebleu has no test set 'wmt99/en-zh'.*; an id is sacrebleu:<test set> or"),
         ("sacrebleu:wmt18", r"sacrebleu:wmt18 is a whole test set; name a pair of it: sacrebleu:wmt18/en-zh"),
         ("sacrebleu:wmt18/de-en", r"the pairs of wmt18 are en-zh"),
-        ("sacrebleu:iwslt/en-zh", r"iwslt is in a format that nmt_prep does not read; use another set"),
-        ("sacrebleu:several/en-zh", r"several consists of 2 files; name those that you need by url"),
+        ("sacrebleu:other/en-zh", r"other is in a format that nmt_prep does not read; use another set"),
+        ("sacrebleu:several/en-zh", r"its file t/a.en is in none of its archives"),
+        ("sacrebleu:parity/en-zh", r"two sides are files of different formats; use it in decontaminate.against"),
         ("mtdata:nothing", r"mtdata has no such corpus; an id is mtdata:<group>-<name>-<version>-<pair>"),
         ("mtdata:mono", r"mtdata:mono is not a parallel corpus"),
         ("mtdata:hf", r"mtdata:hf is in a format that nmt_prep does not read \(hfds\)"),

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.base.errors import CleaningError, ConfigError, CorpusError, NmtPrepError
+from nmt_prep.base.errors import CleaningError, ConfigError, CorpusError, DownloadError, NmtPrepError
 from nmt_prep.base.progress import Fields, Listener, Progress
-from nmt_prep.config import Config
+from nmt_prep.config import Config, DownloadSettings
 from nmt_prep.corpora import parts
-from tests.server import WebServer, web_server
+from nmt_prep.corpora.sources.catalogues import SERVICE_VARIABLE
+from tests.corpora.archives.builders import zip_of
+from tests.server import Answer, WebServer, web_server
 from tests.stages.cleaning import cleaned, made_in_three_ways, pairs_below, write
 from tests.stages.runs import config_of, manifest, run, run_of, steps
 
@@ -261,9 +263,9 @@ def sgm(side: str, language: str, lines: list[str]) -> str:
     )
 
 
-def archive() -> bytes:
+def archive(members: dict[str, str] | None = None) -> bytes:
     content = io.BytesIO()
-    members = {
+    members = members or {
         "t/ende-src.en.sgm": sgm("src", "en", [source for source, _ in DEV]),
         "t/ende-ref.de.sgm": sgm("ref", "de", [target for _, target in DEV]),
         "t/deen-src.de.sgm": sgm("src", "de", ["Noch ein ganz anderer Satz."]),
@@ -289,7 +291,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
             for source, target in (("en", "de"), ("de", "en"), ("cs", "en"))
         }
         module = ModuleType("sacrebleu.dataset")
-        sets = {"wmt90": kind(data=[running.give("/test.tgz", archive())], langpairs=pairs, kwargs={})}
+        sets = {"wmt90": kind(name="wmt90", data=[running.give("/test.tgz", archive())], langpairs=pairs, kwargs={})}
         module.DATASETS = sets  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "sacrebleu", ModuleType("sacrebleu"))
         monkeypatch.setitem(sys.modules, "sacrebleu.dataset", module)
@@ -321,6 +323,71 @@ def test_a_test_set_by_id_is_fetched_locked_and_compared(tmp_path: Path, server:
     ]
     nmt_prep.run(config, until="clean", lock_file=lock)
     assert server.asked == ["/test.tgz"]
+
+
+def test_all_sets_of_the_languages_are_fetched_and_counted_each(tmp_path: Path, server: WebServer) -> None:
+    sets = sys.modules["sacrebleu.dataset"].DATASETS
+    sides = {
+        "en-de": ("en", "A talk begins with its very first words."),
+        "de-en": ("de", "Ein langer Vortrag ist zu Ende."),
+    }
+    talks = [
+        server.give(f"/{pair}.tgz", archive({f"{pair}/x.{code}.xml": sgm("src", code, [line])}))
+        for pair, (code, line) in sides.items()
+    ]
+    iwslt, addition, more = (
+        type(f"{kind}Dataset", (SimpleNamespace,), {}) for kind in ("IWSLTXML", "WMTAddition", "PlainText")
+    )
+    pair = [f"{pair}/x.{code}.xml" for pair, (code, _) in sides.items()]
+    sets["iwslt90"] = iwslt(name="iwslt90", data=talks, langpairs={"en-de": pair, "de-en": pair[::-1]}, kwargs={})
+    second = server.give("/other.ref", "Ein gänzlich anderer zweiter Satz\n\n".encode())
+    files = ["t/ende-src.en.sgm", "t/ende-ref.de.sgm", "wmt90_b.other.ref"]
+    data = [*sets["wmt90"].data, second]
+    sets["wmt90/b"] = addition(name="wmt90/b", data=data, langpairs={"en-de": files}, kwargs={})
+    sets["cs"] = more(name="cs", data=data[:1], langpairs={"cs-en": ["t/c.cs", "t/c.en"]}, kwargs={})
+    config = sacrebleu_config(tmp_path, "sacrebleu:all")
+    lines = [("a talk begins with its very first words", "x"), ("y", "EIN GÄNZLICH ANDERER ZWEITER SATZ!")]
+    write(tmp_path, "news", [TRAIN[0], *lines, ("z", "Ein langer Vortrag ist zu Ende"), (DEV[2][0], "Wiese")])
+    lock = tmp_path / "config.lock"
+    nmt_prep.run(config, until="clean", lock_file=lock)
+    assert [(row[0], row[1], row[4]) for row in rejected(config)] == [
+        (1, "in_test_set:iwslt90", "iwslt90/en-de"),
+        (2, "in_test_set:wmt90/b", "wmt90/b/en-de/2"),
+        (3, "in_test_set:iwslt90", "iwslt90/en-de/2"),
+        (4, "in_test_set:wmt90", "wmt90/en-de"),
+    ]
+    observed = manifest(config, "clean").observed["leaks"]["train"]
+    assert [(leak["set"], leak["pairs"], leak["size"]) for leak in observed] == [
+        ("iwslt90/en-de", 1, 1),
+        ("iwslt90/en-de/2", 1, 1),
+        ("wmt90/en-de", 1, 3),
+        ("wmt90/b/en-de/2", 1, 1),
+    ]
+    assert list(json.loads(lock.read_text())["files"]) == sorted([*talks, *data])
+    server.answers["/en-de.tgz"] = [Answer(status=404)]
+    (tmp_path / "new").mkdir()
+    alone = sacrebleu_config(tmp_path / "new", "sacrebleu:all").model_copy(
+        update={"download": DownloadSettings(cache=False, retries=0)}
+    )
+    with pytest.raises(DownloadError, match=r"/en-de\.tgz: .*404"):
+        nmt_prep.run(alone, until="clean")
+    assert not (tmp_path / "new" / "run" / "cleaned").exists()
+
+
+def test_a_corpus_of_another_catalogue_is_an_evaluation_set(
+    tmp_path: Path, server: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SERVICE_VARIABLE, f"{server.url}/api")
+    talks = zip_of(("TED.cs-en.cs", b"Dva psi\n"), ("TED.cs-en.en", b"two dogs run over a GREEN field\n"))
+    facts = {"corpus": "TED", "version": "v1", "source": "cs", "target": "en", "preprocessing": "moses"}
+    entry = {**facts, "url": server.give("/ted.zip", talks)}
+    query = "/api?corpus=TED&source=cs&target=en&preprocessing=moses"
+    server.give(query, json.dumps({"corpora": [entry]}).encode())
+    config = sacrebleu_config(tmp_path, "opus:TED/v1/en-cs")
+    nmt_prep.run(config, until="clean")
+    assert [(row[0], row[1], row[4]) for row in rejected(config)] == [
+        (6, "in_test_set:TED/v1/en-cs", "TED/v1/en-cs"),
+    ]
 
 
 def test_a_pair_of_other_languages_is_compared(tmp_path: Path, server: WebServer) -> None:

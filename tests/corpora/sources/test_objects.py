@@ -108,19 +108,14 @@ def test_a_failing_request_is_retried_a_limited_number_of_times(
 
 
 def test_errors_that_are_not_retried(scene: Scene, tmp_path: Path) -> None:
-    scene.faults = [PermissionError("Access Denied")]
-    with pytest.raises(
-        OutputError, match=r"^memory://bucket/a/x: access denied \(PermissionError: Access Denied\); check"
+    for fault, message in (
+        (PermissionError("Access Denied"), r"access denied \(PermissionError: Access Denied\); check"),
+        (NoCredentialsError("Unable to locate credentials"), r"no credentials were found; .* AWS_ACCESS_KEY_ID"),
+        (FileNotFoundError("The bucket does not exist"), r"there is no such object or bucket; create the bucket"),
     ):
-        scene.store().write("x", b"")
-    scene.faults = [NoCredentialsError("Unable to locate credentials")]
-    with pytest.raises(OutputError, match=r"^memory://bucket/a/x: no credentials were found; .* AWS_ACCESS_KEY_ID"):
-        scene.store().write("x", b"")
-    scene.faults = [FileNotFoundError("The specified bucket does not exist")]
-    with pytest.raises(
-        OutputError, match=r"^memory://bucket/a/x: there is no such object or bucket; create the bucket"
-    ):
-        scene.store().write("x", b"")
+        scene.faults = [fault]
+        with pytest.raises(OutputError, match=rf"^memory://bucket/a/x: {message}"):
+            scene.store().write("x", b"")
     with pytest.raises(OutputError, match=r"file: No such file or directory; run again to recreate it$"):
         scene.store().upload(tmp_path / "file", "x", nothing)
     with pytest.raises(OutputError, match=r"^cannot write .*/no/file: No such file"):
@@ -147,21 +142,17 @@ def test_messages_contain_no_signed_urls(scene: Scene, monkeypatch: pytest.Monke
         scene.store().read("x")
 
 
-def test_stores_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stores_that_cannot_be_opened() -> None:
     with pytest.raises(
         ConfigError, match=r"^nowhere://a cannot be opened \(ValueError\); correct the url or its options$"
     ):
         ObjectStore("nowhere://a", {}, DownloadError)
-    monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(
-        ConfigError, match=r"^s3://bucket/a needs fsspec: pip install '\.\[cloud\]' in a checkout of nmt_prep$"
-    ):
-        ObjectStore("s3://bucket/a", {}, DownloadError)
 
 
 @pytest.mark.parametrize(
     ("url", "module", "needed"),
     [
+        ("s3://b/a", "fsspec", "fsspec: pip install '.[cloud]' in a checkout of nmt_prep"),
         ("s3://b/a", "s3fs", "s3fs: pip install '.[cloud]' in a checkout of nmt_prep"),
         ("gs://b/a", "gcsfs", "gcsfs: pip install '.[cloud]' in a checkout of nmt_prep"),
         ("https://host/a", "aiohttp", "aiohttp: install its package (HTTPFileSystem requires"),

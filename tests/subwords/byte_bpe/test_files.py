@@ -29,6 +29,7 @@ from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
 from tests.subwords.byte_bpe.samples import LINES, small_tokenizer
 
 TEXTS = [*LINES, "", " x", "  two  spaces \n", "<pad>", "👩🏽\u200d🚀 naïve ½", "cat's'd'LL don't", "\t的的的的的猫"]
+TEXTS_WITHOUT_PAD = [text for text in TEXTS if text != "<pad>"]
 
 
 def test_byte_characters() -> None:
@@ -39,16 +40,15 @@ def test_byte_characters() -> None:
     assert bytes_of("好") is None
 
 
-def same_ids(tokenizer: ByteBPETokenizer, encode: Callable[[str], list[int]]) -> None:
-    assert tokenizer.encode_batch(TEXTS).to_lists() == [encode(text) for text in TEXTS]
+def same_ids(tokenizer: ByteBPETokenizer, encode: Callable[[str], list[int]], texts: list[str] = TEXTS) -> None:
+    assert tokenizer.encode_batch(texts).to_lists() == [encode(text) for text in texts]
 
 
 def test_tokenizer_json_in_tokenizers(tmp_path: Path) -> None:
     tokenizer = small_tokenizer()
     tokenizer.save(tmp_path / "tokenizer.json")
     peer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    texts = [text for text in TEXTS if text != "<pad>"]
-    assert tokenizer.encode_batch(texts).to_lists() == [peer.encode(text).ids for text in texts]
+    same_ids(tokenizer, lambda text: peer.encode(text).ids, TEXTS_WITHOUT_PAD)
     assert peer.encode("the<sep>cat").ids == tokenizer.encode("the<sep>cat", allowed_special="all")
     assert peer.decode(peer.encode(LINES[2]).ids) == LINES[2]
     assert {number: peer.id_to_token(number) for number in range(400)} == dict(enumerate(tokenizer.pieces))
@@ -72,16 +72,14 @@ def test_tokenizer_json_written_by_tokenizers(tmp_path: Path) -> None:
         peer.pre_tokenizer = pre_tokenizer
         peer.save(str(tmp_path / f"{number}.json"))
         tokenizer = ByteBPETokenizer.load(tmp_path / f"{number}.json")
-        texts = [text for text in TEXTS if text != "<pad>"]
-        assert tokenizer.encode_batch(texts).to_lists() == [peer.encode(text).ids for text in texts]
+        same_ids(tokenizer, lambda text: peer.encode(text).ids, TEXTS_WITHOUT_PAD)
 
 
 def test_own_pattern_in_tokenizer_json(tmp_path: Path) -> None:
     tokenizer = ByteBPETokenizer.train(LINES, 350, pattern=r"\p{L}{1,3}|\d| ?[^\s\p{L}\d]+|\s+")
     tokenizer.save(tmp_path / "own.json")
     peer = Tokenizer.from_file(str(tmp_path / "own.json"))
-    texts = [text for text in TEXTS if text != "<pad>"]
-    assert tokenizer.encode_batch(texts).to_lists() == [peer.encode(text).ids for text in texts]
+    same_ids(tokenizer, lambda text: peer.encode(text).ids, TEXTS_WITHOUT_PAD)
     assert ByteBPETokenizer.load(tmp_path / "own.json").fingerprint == tokenizer.fingerprint
 
 
@@ -152,8 +150,6 @@ def vocabulary(merges: list[tuple[bytes, bytes]], tokens: list[bytes], **options
 OWN = Pretokenization.by_pattern(r"\w+")
 PREFIXED = Pretokenization(add_prefix_space=True)
 NORMALIZED = Pretokenization.by_steps({"type": "NFC"}, byte_level(use_regex=True))
-FOUND = {"  ": AddedToken(256, special=False)}
-STRIPPING = {"<m>": AddedToken(256, lstrip=True)}
 DIGITS = {"type": "Digits", "individual_digits": True}
 TWICE = Pretokenization.by_steps(None, {"type": "Sequence", "pretokenizers": [DIGITS, byte_level(use_regex=True)]})
 
@@ -227,7 +223,6 @@ def raw(data: bytes) -> Callable[[Path], None]:
 
 
 SPLIT = {"type": "Split", "pattern": {"Regex": "x"}, "behavior": "Isolated", "invert": False}
-WHITESPACE = {"type": "Whitespace"}
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 
 

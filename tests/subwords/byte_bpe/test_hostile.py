@@ -43,27 +43,27 @@ def test_training_on_long_words() -> None:
     assert len(tokenizer.encode("a" * 300_000)) < 300
 
 
-def test_a_long_added_token(tmp_path: Path) -> None:
-    name = "<x>" * 30_000
+def with_added(ids: dict[str, int]) -> ByteBPETokenizer:
+    """Returns the small tokenizer with added tokens."""
     content = json.loads(model_file("GPT-2"))
-    content["added_tokens"] += [added(name, 401), added(name + "c", 402), added("<x>", 403)]
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps(content))
-    tokenizer = ByteBPETokenizer.load(path)
+    content["added_tokens"] += [added(name, number) for name, number in ids.items()]
+    with NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(content, file)
+        file.flush()
+        return ByteBPETokenizer.load(file.name)
+
+
+def test_a_long_added_token() -> None:
+    name = "<x>" * 30_000
+    tokenizer = with_added({name: 401, name + "c": 402, "<x>": 403})
     assert tokenizer.encode(f"{name}c{name}<x>") == [402, 401, 403]
 
 
-def test_a_long_added_token_that_almost_fits_everywhere(tmp_path: Path) -> None:
-    content = json.loads(model_file("GPT-2"))
-    content["added_tokens"] += [added("a" * 100_000 + "b", 401), added("c" + "a" * 100_000, 402), added("aaa", 403)]
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps(content))
-    tokenizer = ByteBPETokenizer.load(path)
+def test_a_long_added_token_that_almost_fits_everywhere() -> None:
+    tokenizer = with_added({"a" * 100_000 + "b": 401, "c" + "a" * 100_000: 402, "aaa": 403})
     assert tokenizer.encode("a" * 1_800_000) == [403] * 600_000
-    assert tokenizer.encode("a" * 99_999 + "b" + "c" + "a" * 100_001) == [403] * 33_333 + [
-        *tokenizer.encode("b"),
-        402,
-    ] + [*tokenizer.encode("a")]
+    ids = [*[403] * 33_333, *tokenizer.encode("b"), 402, *tokenizer.encode("a")]
+    assert tokenizer.encode("a" * 99_999 + "b" + "c" + "a" * 100_001) == ids
 
 
 NAMES = st.lists(st.text("xz<é", min_size=2, max_size=6), min_size=1, max_size=6, unique=True)
@@ -72,14 +72,9 @@ NAMES = st.lists(st.text("xz<é", min_size=2, max_size=6), min_size=1, max_size=
 @given(NAMES, st.text("xz<é ", max_size=40))
 @settings(max_examples=examples(200))
 def test_the_longest_added_token_at_each_place(names: list[str], text: str) -> None:
-    content = json.loads(model_file("GPT-2"))
-    vocab = content["model"]["vocab"]
+    vocab = json.loads(model_file("GPT-2"))["model"]["vocab"]
     ids = {name: vocab.get(name, 401 + number) for number, name in enumerate(names)}
-    content["added_tokens"] += [added(name, number) for name, number in ids.items()]
-    with NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(content, file)
-        file.flush()
-        tokenizer = ByteBPETokenizer.load(file.name)
+    tokenizer = with_added(ids)
     plain = small_tokenizer()
     expected: list[int] = []
     rest = at = 0

@@ -18,7 +18,8 @@ def test_a_text_in_any_blocks_has_the_same_numbers_but_for_the_order_of_words() 
 
 
 @pytest.mark.parametrize(
-    ("fallback", "unknown", "partial", "cut"), [(False, 2, 0, [("ab", 2)]), (True, 0, 8, [("éπ", 4), ("🦆", 4), ("ab", 2)])]
+    ("fallback", "unknown", "partial", "cut"),
+    [(False, 2, 0, [("ab", 2)]), (True, 0, 8, [("éπ", 4), ("🦆", 4), ("ab", 2)])],
 )
 def test_unknown_and_byte_pieces(fallback: bool, unknown: int, partial: int, cut: list[tuple[str, int]]) -> None:
     tokenizer: Tokenizer = SentencePieceTokenizer.train(

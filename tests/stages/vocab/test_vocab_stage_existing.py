@@ -195,7 +195,7 @@ def test_frames_that_do_not_fit_the_config(tmp_path: Path, frame: str, problem: 
         ),
         (
             {"from": "a", "pad": "x"},
-            "vocab.pad: unknown key (allowed here: frame, from, id_layout, ids, kind, threshold)",
+            "vocab.pad: unknown key (allowed here: compare, frame, from, id_layout, ids, kind, threshold)",
         ),
     ],
 )

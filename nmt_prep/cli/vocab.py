@@ -80,13 +80,15 @@ def encode(
         around = frame.Frame.of(tokenizer, tag, eos=False)
     except VocabularyError as error:
         raise VocabularyError(f"--tag: {vocab}: {error}") from error
+    inner = tokenizer.inner if isinstance(tokenizer, subwords.WordsTokenizer) else tokenizer
     written: Callable[[Ragged], pa.Array] = piece_text.id_lines
     if form == "pieces":
         written = piece_text.PieceText(tokenizer).lines
 
     def encoded(text: pa.Array) -> pa.Array:
-        if form == "pieces" and isinstance(tokenizer, subwords.SubwordNMTTokenizer):
-            pieces = tokenizer.segment(text, threads).combine_chunks()  # also pieces without an id
+        if form == "pieces" and isinstance(inner, subwords.SubwordNMTTokenizer):
+            changed = tokenizer.changed(text, threads) if isinstance(tokenizer, subwords.WordsTokenizer) else text
+            pieces = inner.segment(changed, threads).combine_chunks()  # also pieces without an id
             return pieces if tag is None else pc.binary_join_element_wise(f"{tag}", pieces, " ")
         return written(around.around(tokenizer.encode_batch(text, threads)))
 
@@ -114,6 +116,7 @@ def decode(
         raise typer.BadParameter("--like needs --documents, the piece between two segments")
     check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab, "--like": like})
     tokenizer = _loaded(vocab, id_layout, {} if separator is None else {"separator": separator})
+    inner = tokenizer.inner if isinstance(tokenizer, subwords.WordsTokenizer) else tokenizer
     read: Callable[[list[str]], Ragged] = piece_text.id_rows
     if form == "pieces":
         read = piece_text.PieceText(tokenizer).rows
@@ -125,8 +128,9 @@ def decode(
     silent = {number for number in (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id) if number is not None}
 
     def decoded(lines: pa.Array) -> pa.Array:
-        if form == "pieces" and border is None and isinstance(tokenizer, subwords.SubwordNMTTokenizer):
-            return tokenizer.join(lines)  # also pieces without an id
+        if form == "pieces" and border is None and isinstance(inner, subwords.SubwordNMTTokenizer):
+            joined = inner.join(lines)  # also pieces without an id
+            return tokenizer.undone(joined) if isinstance(tokenizer, subwords.WordsTokenizer) else joined
         rows = read(lines.to_pylist()).without(silent - {border})
         if border is None:
             return pa.array(tokenizer.decode_batch(rows), pa.large_string())

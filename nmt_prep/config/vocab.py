@@ -63,6 +63,29 @@ _TRAINING = ("size", "merges", "total_symbols", "shared", "reserved")
 _FILE = "a path relative to the config file, a URL, an id (hf:…), or a list of mirrors: the vocabulary file"
 
 
+_Steps: TypeAlias = tuple[str | dict[str, Any], ...]
+_STEPS = "a list of steps, such as [{moses: {aggressive: true}}, lowercase]"
+
+
+class WordSteps(Section):
+    """The steps that make words of text before a vocabulary encodes it: the same for both sides, or those of each."""
+
+    both: _Steps | None = Field(None, description=f"{_STEPS}: the steps of both sides")
+    source: _Steps = Field((), description=f"{_STEPS}: the steps of the source side")
+    target: _Steps = Field((), description=f"{_STEPS}: the steps of the target side")
+
+    def _problems(self) -> Iterator[str]:
+        if self.both is not None and (self.source or self.target):
+            yield "give one list of steps for both sides, or {source: …, target: …}"
+
+    def of(self, side: Side) -> _Steps:
+        """Returns the steps of a side."""
+        return getattr(self, side) if self.both is None else self.both
+
+
+_StepsOfSides = Annotated[WordSteps, BeforeValidator(per_side, json_schema_input_type=_Steps | WordSteps)]
+
+
 class VocabFiles(Section):
     """The vocabulary files of the two sides: one for both, or one each."""
 
@@ -112,6 +135,8 @@ class ExistingVocab(Section):
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around the ids of each row"""
     compare: Compared = ()
+    words: _StepsOfSides = WordSteps()
+    """a list of steps, or {source: …, target: …}: what makes words of text before it is encoded"""
 
     def _problems(self) -> Iterator[str]:
         if self.threshold is not None and self.ids is None:
@@ -177,6 +202,8 @@ class VocabOptions(Section):
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around the ids of each row"""
     compare: Compared = ()
+    words: _StepsOfSides = WordSteps()
+    """a list of steps, or {source: …, target: …}: what makes words of text before it is encoded"""
 
     @property
     def asked_size(self) -> int | None:

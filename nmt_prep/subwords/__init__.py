@@ -14,6 +14,7 @@ from nmt_prep.subwords.sentencepiece import SENTENCEPIECE, SentencePieceTokenize
 from nmt_prep.subwords.subword_nmt import SUBWORD_NMT, SubwordNMTTokenizer
 from nmt_prep.subwords.t2t import T2T, T2TTokenizer
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
+from nmt_prep.subwords.words import WordsTokenizer, is_words
 
 __all__ = [
     "DIALECTS",
@@ -24,6 +25,7 @@ __all__ = [
     "SubwordNMTTokenizer",
     "T2TTokenizer",
     "Tokenizer",
+    "WordsTokenizer",
     "dialect_in",
     "dialect_named",
     "dialect_of",
@@ -71,7 +73,7 @@ def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> To
 
     Codes and the files of subword_nmt are known by their first line. Directories, other JSON files, files with OpenAI's
     file names and tiktoken's ranks are byte-level BPE. Protocol buffers are SentencePiece models. Any other text is a
-    Tensor2Tensor vocabulary.
+    Tensor2Tensor vocabulary. A file ``….words.json`` is a vocabulary with the steps before it.
 
     Args:
         path: the file, or a directory with the files of byte-level BPE.
@@ -80,7 +82,10 @@ def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> To
     Raises:
         VocabularyError: the file cannot be read, or is not a vocabulary that nmt_prep supports.
     """
-    return dialect_in(Path(path)).load(Path(path), id_layout=id_layout)
+    path = Path(path)
+    if is_words(path):
+        return WordsTokenizer.load(path, lambda inner: dialect_in(inner).load(inner, id_layout=id_layout))
+    return dialect_in(path).load(path, id_layout=id_layout)
 
 
 def dialect_in(path: Path) -> Dialect[Any]:

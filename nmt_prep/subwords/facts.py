@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import model_serializer
+
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.base.runtime import kept
-from nmt_prep.subwords import Tokenizer, dialect_named
+from nmt_prep.subwords import Tokenizer, WordsTokenizer, dialect_named
 from nmt_prep.subwords.tokenizer import IdLayout
 
 
@@ -27,6 +29,11 @@ class VocabularyFacts:
     eos_id: int | None  # id of the end of sentence; None if there is no such piece
     bos_id: int | None  # id of the start of sentence; None if there is no such piece
     unk_id: int | None  # id of unknown text; None if there is no such piece
+    words: str | None = None  # name of the file of the steps before it; omitted in JSON if there are none
+
+    @model_serializer(mode="wrap")
+    def _known(self, as_mapping: Callable[[VocabularyFacts], dict[str, object]]) -> dict[str, object]:
+        return {name: value for name, value in as_mapping(self).items() if name != "words" or value}
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,7 @@ class BuiltVocabulary:
 
     path: Path
     facts: VocabularyFacts
+    base_dir: Path | None = None  # the directory of programs and modules that its steps may run; None for no such steps
 
     def load(self) -> Tokenizer:
         """Returns the tokenizer; each process loads it only once."""
@@ -78,7 +86,12 @@ class BuiltVocabulary:
 
 @kept(2)
 def _loaded(vocabulary: BuiltVocabulary) -> Tokenizer:
-    tokenizer = dialect_named(vocabulary.facts.kind).load(vocabulary.path, id_layout=vocabulary.facts.id_layout)
+    dialect, layout = dialect_named(vocabulary.facts.kind), vocabulary.facts.id_layout
+    if vocabulary.facts.words is None:
+        tokenizer = dialect.load(vocabulary.path, id_layout=layout)
+    else:
+        words = vocabulary.path.with_name(Path(vocabulary.facts.words).name)
+        tokenizer = WordsTokenizer.load(words, lambda path: dialect.load(path, id_layout=layout), vocabulary.base_dir)
     if tokenizer.fingerprint != vocabulary.facts.fingerprint:
         raise VocabularyError(
             f"{vocabulary.path} does not match its recorded fingerprint; run again with --force vocab"

@@ -29,6 +29,7 @@ class StepContext:
 
     language: str  # language tag of the lines
     base_dir: Path  # the directory that paths in options are relative to
+    trusted: bool = True  # False for steps from elsewhere, whose programs and modules are not run
 
     @property
     def base_language(self) -> str:
@@ -49,7 +50,13 @@ class Step(ABC, Generic[O]):
     """The step in the core; None if the step is in Python."""
 
     files: Mapping[str, Path] = MappingProxyType({})
-    """The files whose content decides the result, by names for messages."""
+    """The files whose content decides the result: by the names of the options that give their paths, or of code."""
+
+    runs_code: ClassVar[bool] = False
+    """True if the options name code to run."""
+
+    spec: tuple[str, Section]
+    """The name of the step, and its options."""
 
     @abstractmethod
     def __init__(self, options: O, context: StepContext) -> None:
@@ -62,6 +69,11 @@ class Step(ABC, Generic[O]):
     @abstractmethod
     def apply(self, lines: pa.Array, threads: int = 1) -> pa.Array:
         """Returns the changed lines as a ``large_string`` array."""
+
+    def contents(self) -> dict[str, bytes]:
+        """Returns the contents of files by the options that name them, which a vocabulary keeps a copy of."""
+        fields = type(self.spec[1]).model_fields
+        return {name: path.read_bytes() for name, path in self.files.items() if name in fields}
 
     def undo(self) -> TextStep | None:
         """Returns the step that leads back as far as it can; None if nothing does."""

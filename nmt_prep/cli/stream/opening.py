@@ -69,7 +69,8 @@ def open_stream(
         training = _renamed(file, [corpus.name for corpus in info.corpora[split]], opustrainer)
         seed, key, base = file.seed, str(opustrainer), opustrainer.parent
     subwords = training.subwords if split == "train" else {}
-    encoder = TextEncoder.of(records, info, split, subwords, seed) if form == "pieces" else None
+    steps_dir = None if config is None else config.base_dir
+    encoder = TextEncoder.of(records, info, split, subwords, seed, steps_dir) if form == "pieces" else None
     return Opened(
         stream_of_records(records, info, split, training, seed, base, key),
         _digest(fingerprint(info, split), training, seed),

@@ -231,7 +231,7 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
     files = job.manifest(Vocabulary).files
     vocabularies = {
         side: VocabularyInfo(
-            **{**vars(facts), "file": f"../vocab/{facts.file}"},
+            **vars(facts) | {"file": f"../vocab/{facts.file}", "words": facts.words and f"../vocab/{facts.words}"},
             sha256=files[facts.file],
             frame=config.vocab.frame.of(side),
         )

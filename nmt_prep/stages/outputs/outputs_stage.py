@@ -222,7 +222,9 @@ def _shard_tasks(
         form = form_of(options, job.config, split)
         recorded = () if records is None else records.splits[split].shards
         encoder = (
-            TextEncoder.of(directory, records, split) if records is not None and records.layout == "text" else None
+            TextEncoder.of(directory, records, split, base_dir=job.config.base_dir)
+            if records is not None and records.layout == "text"
+            else None
         )
         held = [(directory / shard.file, shard.pairs) for shard in recorded]
         by_name = {corpus.name: corpus for corpus in job.config.directed(split)}

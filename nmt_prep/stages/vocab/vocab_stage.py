@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,35 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, Outputs, Result, Stage, Warnings
 from nmt_prep.stages.download import MERGES, Download, downloaded_file, needed_vocabularies, openai_names
 from nmt_prep.stages.sample import Sample
-from nmt_prep.stages.vocab.vocab_training import COUNT, TRAIN, SampleFile, VocabularyTask, count_tasks
-from nmt_prep.subwords import DIALECTS, Dialect, Tokenizer, dialect_in, dialect_named, dialect_of, expects_spm
+from nmt_prep.stages.vocab.vocab_training import (
+    COUNT,
+    TRAIN,
+    WORDS,
+    SampleFile,
+    VocabularyTask,
+    WordsTask,
+    count_tasks,
+    without_training,
+    write_words,
+)
+from nmt_prep.subwords import (
+    DIALECTS,
+    Dialect,
+    Tokenizer,
+    WordsTokenizer,
+    dialect_in,
+    dialect_named,
+    dialect_of,
+    expects_spm,
+    load_tokenizer,
+)
 from nmt_prep.subwords.facts import BuiltVocabulary, DescribedVocabulary, VocabularyFacts, describe_vocabulary
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.tokenizer import IdLayout
+from nmt_prep.subwords.words import SUFFIX as WORDS_SUFFIX
+from nmt_prep.subwords.words import copy_chain, files_of, is_words
+from nmt_prep.text.chain import Chain
+from nmt_prep.text.step import StepContext
 
 
 def existing_settings(config: Config, options: ExistingVocab) -> dict[str, object]:
@@ -34,7 +58,35 @@ def existing_settings(config: Config, options: ExistingVocab) -> dict[str, objec
         **({} if options.threshold is None else {"vocab.threshold": options.threshold}),
         **({} if options.ids is None else {"vocab.ids": sorted({options.ids_key(side) for side in SIDES})}),
         **{f"tags.{side}": sorted(set(_tags(config, side).values())) for side in SIDES},
+        **words_settings(config),
     }
+
+
+def words_settings(config: Config) -> dict[str, object]:
+    """Returns the steps before the vocabularies, as settings."""
+    specs = {side: config.vocab.words.of(side) for side in SIDES}
+    return {f"vocab.words.{side}": [getattr(config.languages, side), *steps] for side, steps in specs.items() if steps}
+
+
+def words_name(config: Config, side: Side) -> str:
+    """Returns the name of the file with the steps of a side."""
+    return f"vocab.{config.name}{side_suffix(config, side)}{WORDS_SUFFIX}"
+
+
+def words_files(config: Config) -> dict[str, Path]:
+    """Checks the steps before the vocabularies; returns the files that they name."""
+    files: dict[str, Path] = {}
+    for side in SIDES:
+        specs, trained = without_training(config.vocab.words.of(side))
+        key = f"vocab.words.{side}"
+        if trained is not None and isinstance(config.vocab, ExistingVocab):
+            raise VocabularyError(f"{key}: truecase: train is for a vocabulary that is trained; name a model")
+        try:
+            chain = Chain.of(specs, StepContext(getattr(config.languages, side), config.base_dir))
+        except ValueError as error:
+            raise VocabularyError("\n".join(f"{key}: {line}" for line in str(error).splitlines())) from error
+        files |= {f"{key}: {name}": path for step in chain.steps for name, path in step.files.items()}
+    return files
 
 
 def check_local(config: Config, options: ExistingVocab) -> None:
@@ -52,6 +104,12 @@ def check_local(config: Config, options: ExistingVocab) -> None:
             _load(local, key, config, options)
 
 
+def _own_chains(config: Config) -> dict[str, Path]:
+    """Returns the local vocabularies that have steps before them."""
+    local = {needed.key: needed.local(config.base_dir) for needed in needed_vocabularies(config)}
+    return {key: path for key, path in local.items() if path is not None and is_words(path)}
+
+
 def install_existing(job: Job, options: ExistingVocab) -> dict[Side, DescribedVocabulary]:
     """Verifies the files and copies them to the stage's directory; returns their descriptions by side."""
     needed = {file.key: file for file in needed_vocabularies(job.config)}
@@ -66,15 +124,38 @@ def install_existing(job: Job, options: ExistingVocab) -> dict[Side, DescribedVo
         for side in sides:
             name = f"{side}.{names[key]}" if alike else names[key]
             name += tokenizer.suffix_of_all if len(parts[key]) > 1 else ""
-            tags = dict.fromkeys(tag for user in sides for tag in _tags(job.config, user).values())
-            layout = _layout(tokenizer, options)
-            described[side] = describe_vocabulary(tokenizer, name, layout, tags)
+            path, words = found[key][0], None
             if len(parts[key]) > 1:
                 tokenizer.save(job.directory / name)
-                continue
-            with atomic_write(job.directory / name) as beside:
-                shutil.copyfile(found[key][0], beside)
+            elif isinstance(tokenizer, WordsTokenizer):
+                name, words = copy_chain(path, job.directory), path.name
+            else:
+                with atomic_write(job.directory / name) as beside:
+                    shutil.copyfile(path, beside)
+            tags = dict.fromkeys(tag for user in sides for tag in _tags(job.config, user).values())
+            made = describe_vocabulary(tokenizer, name, _layout(tokenizer, options), tags)
+            described[side] = replace(made, facts=replace(made.facts, words=words))
+    for task in words_tasks(job, {side: made.facts.file for side, made in described.items()}, {}):
+        write_words(task, lambda _: None)
     return described
+
+
+def words_tasks(job: Job, vocabularies: Mapping[Side, str], samples: Mapping[Side, SampleFile]) -> Iterator[WordsTask]:
+    """Yields the tasks that write the steps before the vocabularies, given the names of their files."""
+    config = job.config
+    for side in SIDES:
+        specs = config.vocab.words.of(side)
+        if specs:
+            _, trained = without_training(specs)
+            yield WordsTask(
+                f"words-{side}",
+                None if trained is None else samples[side],
+                specs,
+                getattr(config.languages, side),
+                config.base_dir,
+                job.directory / words_name(config, side),
+                vocabularies[side],
+            )
 
 
 def _keys_of(key: str, options: ExistingVocab) -> list[str]:
@@ -128,6 +209,12 @@ def _load(files: Mapping[str, Path], key: str, config: Config, options: Existing
 
 def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Tokenizer:
     path = files[key]
+    if is_words(path):
+        if any(options.words.of(side) for side in options.keys[key]):
+            raise VocabularyError(f"{key}: {path} has steps of its own; leave vocab.words out, or name its vocabulary")
+        if len(files) > 1:
+            raise VocabularyError(f"{key}: {path} has steps, and is not numbered by another file; leave vocab.ids out")
+        return load_tokenizer(path, id_layout=options.id_layout)
     if path.is_dir():
         raise VocabularyError(
             f"{key}: {path} is a directory; name the vocabulary file in it, such as tokenizer.json, encoder.json, "
@@ -207,24 +294,31 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
     reads = (Sample,)
     output = VocabOutput
     observed = Warnings
-    rounds = (COUNT, TRAIN)
+    rounds = (WORDS, COUNT, TRAIN)
     version = 2
 
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
-        return () if isinstance(config.vocab, ExistingVocab) else self.rounds
+        if isinstance(config.vocab, ExistingVocab):
+            return ()
+        return self.rounds if words_settings(config) else self.rounds[1:]
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return (Download,) if isinstance(config.vocab, ExistingVocab) else self.reads
 
     def check(self, config: Config) -> None:
+        words_files(config)
         if isinstance(config.vocab, ExistingVocab):
             check_local(config, config.vocab)
+
+    def local_files(self, config: Config) -> dict[str, Path]:
+        own = {f"{key}: {file.name}": file for key, path in _own_chains(config).items() for file in files_of(path)}
+        return words_files(config) | own
 
     def settings(self, config: Config) -> dict[str, object]:
         if isinstance(config.vocab, ExistingVocab):
             return existing_settings(config, config.vocab)
-        given = config.vocab.model_dump(mode="json", exclude={"frame", "compare"})
-        options = {f"vocab.{key}": value for key, value in given.items()}
+        given = config.vocab.model_dump(mode="json", exclude={"frame", "compare", "words"})
+        options = {f"vocab.{key}": value for key, value in given.items()} | words_settings(config)
         names = {"name": config.name, **{f"languages.{key}": value for key, value in config.languages}}
         return {**options, **names}
 
@@ -234,10 +328,20 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
             return None  # there is nothing to train
         config, sampled, directory = job.config, job.read(Sample), job.directory_of(Sample)
         sizes: dict[Side, int] = {"source": sampled.source.bytes, "target": sampled.target.bytes}
-        samples = {
-            key: [SampleFile(side, directory / f"{side}.txt", sizes[side]) for side in read]
+        sampled_lines = {side: SampleFile(side, directory / f"{side}.txt", sizes[side]) for side in SIDES}
+        names = {
+            side: vocabulary_name(config, options, key)
             for key, read in vocabulary_sides(config).items()
+            for side in read
         }
+        words = [*words_tasks(job, names, sampled_lines)]
+        if words:
+            yield from WORDS.run(words, sum(task.sample.size for task in words if task.sample is not None))
+            for side in SIDES:
+                if options.words.of(side):
+                    path = job.directory / words_name(config, side)
+                    sampled_lines[side] = replace(sampled_lines[side], words=path, base_dir=config.base_dir)
+        samples = {key: [sampled_lines[side] for side in read] for key, read in vocabulary_sides(config).items()}
         counting = {key: tuple(count_tasks(files, options, job.scratch)) for key, files in samples.items()}
         slices = [task for tasks in counting.values() for task in tasks]
         yield from COUNT.run(slices, sum(task.end - task.start for task in slices))
@@ -245,8 +349,7 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
         tasks = [
             VocabularyTask(
                 key=key,
-                samples=tuple(file.path for file in files),
-                sample_bytes=sum(file.size for file in files),
+                samples=tuple(files),
                 counted=tuple(task.output for task in counting[key]),
                 output=job.directory / vocabulary_name(config, options, key),
                 options=options,
@@ -265,6 +368,8 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
             copied = install_existing(job, job.config.vocab)
             facts, pieces = ({side: getattr(copied[side], name) for side in SIDES} for name in ("facts", "pieces"))
             made = VocabOutput(facts["source"], facts["target"], pieces)
+        source, target = (_after_words(job, side, facts) for side, facts in made.sides().items())
+        made = replace(made, source=source, target=target)
         write_json(job.directory / "vocab.json", {side: as_json(facts) for side, facts in made.sides().items()})
         warnings = size_warnings(job.config, made)
         if job.config.vocab.shared:
@@ -272,6 +377,17 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
         else:
             sizes = {f"{side}_pieces": facts.size for side, facts in made.sides().items()}
         return Result(made, Counts(other=sizes), observed=Warnings(warnings))
+
+
+def _after_words(job: Job, side: Side, facts: VocabularyFacts) -> VocabularyFacts:
+    """Returns the facts of a vocabulary together with the steps before it."""
+    if not job.config.vocab.words.of(side):
+        return facts
+    path = job.directory / words_name(job.config, side)
+    tokenizer = WordsTokenizer.load(
+        path, lambda inner: dialect_named(facts.kind).load(inner, id_layout=facts.id_layout), job.config.base_dir
+    )
+    return replace(facts, words=path.name, fingerprint=tokenizer.fingerprint)
 
 
 def size_warnings(config: Config, built: VocabOutput) -> tuple[HealthWarning, ...]:
@@ -300,7 +416,8 @@ def size_warnings(config: Config, built: VocabOutput) -> tuple[HealthWarning, ..
 def built_vocabularies(job: Outputs) -> dict[Side, BuiltVocabulary]:
     """Returns the vocabularies that the vocab stage trained, for the stages that depend on it."""
     output, directory = job.read(Vocabulary), job.directory_of(Vocabulary)
-    return {side: BuiltVocabulary(directory / facts.file, facts) for side, facts in output.sides().items()}
+    base_dir = None if job.config is None else job.config.base_dir
+    return {side: BuiltVocabulary(directory / facts.file, facts, base_dir) for side, facts in output.sides().items()}
 
 
 def tag_settings(config: Config) -> dict[str, object]:

@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from _nmt_prep_core import TruecaserTrainer
 
+from nmt_prep.base.artefacts import write_bytes
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.progress import Meter
 from nmt_prep.base.sides import Side
 from nmt_prep.config.vocab import VocabOptions
@@ -23,9 +26,13 @@ from nmt_prep.pipeline.rounds import Round
 from nmt_prep.subwords import Tokenizer, dialect_of
 from nmt_prep.subwords.dialect import TextCounts, Training, read_counts, write_counts
 from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
+from nmt_prep.subwords.words import copy_name, load_chain, save_chain
 from nmt_prep.text.blocks import iter_lines, text_bytes
+from nmt_prep.text.chain import Chain
 from nmt_prep.text.chunks import LineSlice
+from nmt_prep.text.step import StepContext
 
+TRAINED = "train"  # Stands for a model that is learned from the sample
 SLICE_BYTES = 64 << 20  # Bytes of a sample that one task counts; a sample of at most this size needs no such tasks
 
 
@@ -36,6 +43,67 @@ class SampleFile:
     side: Side
     path: Path
     size: int
+    words: Path | None = None  # the file of the steps that change its lines first; None for no steps
+    base_dir: Path | None = None  # the directory of programs and modules that the steps may run
+
+    def lines(self, lines: LineSlice | None = None, threads: int = 1) -> Iterator[tuple[pa.Array, int]]:
+        """Yields lines after the steps, with their bytes in the file."""
+        chain = None if self.words is None else load_chain(self.words, self.base_dir)[0]
+        for block in iter_lines(self.path, lines):
+            yield block if chain is None else chain.apply(block, threads).lines, text_bytes(block) + len(block)
+
+
+@dataclass(frozen=True)
+class WordsTask:
+    """The steps of a side to write as a file beside the vocabulary."""
+
+    key: str
+    sample: SampleFile | None  # what a truecasing model is learned from; None if none is to be learned
+    specs: tuple[Any, ...]
+    language: str
+    base_dir: Path
+    output: Path
+    vocabulary: str  # name of the vocabulary's file
+
+
+def without_training(specs: Sequence[object]) -> tuple[list[object], int | None]:
+    """Returns steps without ``truecase: train``, and the place of this step; None if there is none."""
+    places = [place for place, spec in enumerate(specs) if isinstance(spec, Mapping) and _model(spec) == TRAINED]
+    place = places[0] if places else None
+    return [spec for number, spec in enumerate(specs) if number != place], place
+
+
+def _model(spec: Mapping[str, Any]) -> object:
+    options = spec.get("truecase")
+    return options.get("model") if isinstance(options, Mapping) else options
+
+
+def write_words(task: WordsTask, tick: Tick) -> tuple[str, ...]:
+    """Writes the steps of a side, and learns its truecasing model; returns the names of files. Ticks are bytes."""
+    context, specs = StepContext(task.language, task.base_dir), [*task.specs]
+    _, place = without_training(specs)
+    if place is not None:
+        assert task.sample is not None
+        chain, trainer = Chain.of(specs[:place], context), TruecaserTrainer(False)
+        for lines, size in task.sample.lines():
+            words = TextColumn.from_arrow(chain.apply(lines).lines)
+            trainer.add(words.data, words.offsets)
+            tick(size)
+        model = task.output.with_name(copy_name(task.output, place + 1, "truecase", "model"))
+        write_bytes(model, "".join(f"{line}\n" for line in trainer.model()).encode())
+        given = specs[place]["truecase"]
+        specs[place] = {"truecase": {**(given if isinstance(given, Mapping) else {}), "model": str(model)}}
+    return save_chain(Chain.of(specs, context), task.output, task.language, task.vocabulary)
+
+
+WORDS = Round(
+    "words",
+    write_words,
+    tuple[str, ...],
+    unit="bytes",
+    words="learning words",
+    made=lambda task, names: [task.output.with_name(name) for name in names],
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +111,7 @@ class CountTask:
     """A slice of a sample to count: the lines that start at or after byte ``start`` and before byte ``end``."""
 
     key: str
-    sample: Path  # file with the sampled lines
+    sample: SampleFile
     start: int  # byte offset in the file, inclusive
     end: int  # byte offset in the file, exclusive
     options: VocabOptions
@@ -57,17 +125,17 @@ def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: P
     for sample in samples:
         for number, start in enumerate(range(0, sample.size, SLICE_BYTES)):
             key = f"count-{sample.side}-{number:05d}"
-            yield CountTask(key, sample.path, start, min(start + SLICE_BYTES, sample.size), options, scratch / key)
+            yield CountTask(key, sample, start, min(start + SLICE_BYTES, sample.size), options, scratch / key)
 
 
 def count_slice(task: CountTask, tick: Tick) -> int:
     """Counts the texts of a slice and writes the counts; returns the number of distinct texts. Ticks are bytes."""
     counts = dialect_of(task.options).new_counts(task.options)
     assert counts is not None
-    start, end = (line_from(task.sample, position) for position in (task.start, task.end))
-    for lines in iter_lines(task.sample, LineSlice(start, end, 1)):
+    start, end = (line_from(task.sample.path, position) for position in (task.start, task.end))
+    for lines, size in task.sample.lines(LineSlice(start, end, 1)):
         counts.add(lines, threads=1)
-        tick(text_bytes(lines) + len(lines))
+        tick(size)
     columns = counts.columns()
     write_counts(task.output, columns)
     return len(columns.counts)
@@ -81,8 +149,7 @@ class VocabularyTask:
     """One vocabulary to train."""
 
     key: str  # name of the task and of the vocabulary: `source`, `target` or `shared`
-    samples: tuple[Path, ...]  # files of the lines to train from
-    sample_bytes: int  # total size of these files, in bytes
+    samples: tuple[SampleFile, ...]
     counted: tuple[Path, ...]  # files with the counts of these lines; empty if the lines are not counted yet
     output: Path
     options: VocabOptions
@@ -156,11 +223,12 @@ def _filled(counts: TextCounts[Any], task: VocabularyTask, meter: Meter) -> Text
 
 
 def _lines(task: VocabularyTask, meter: Meter) -> Iterator[pa.Array]:
-    with meter.part(f"vocab {task.key}: reading the sample", task.sample_bytes, "bytes") as read:
-        for path in task.samples:
-            for lines in iter_lines(path):
+    size = sum(sample.size for sample in task.samples)
+    with meter.part(f"vocab {task.key}: reading the sample", size, "bytes") as read:
+        for sample in task.samples:
+            for lines, read_bytes in sample.lines(threads=task.threads):
                 yield lines
-                read.advance(text_bytes(lines) + len(lines))
+                read.advance(read_bytes)
 
 
 TRAIN = Round(

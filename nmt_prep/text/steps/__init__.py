@@ -12,6 +12,10 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, cast
 
+import pyarrow as pa
+
+from nmt_prep.base.errors import TokenizerError
+from nmt_prep.config import Section
 from nmt_prep.config.problems import checked_options, did_you_mean
 from nmt_prep.text.step import Step, StepContext
 
@@ -36,9 +40,28 @@ def make_step(spec: object, context: StepContext) -> Step[Any]:
         given = {kind.short: given}
     options = checked_options(str(name), kind.options, given)
     try:
-        return kind(options, context)
+        step = Untrusted(options, context) if kind.runs_code and not context.trusted else kind(options, context)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+    step.spec = str(name), options
+    return step
+
+
+class Untrusted(Step[Section]):
+    """A step that would run code from elsewhere."""
+
+    options = Section
+
+    def __init__(self, options: Section, context: StepContext) -> None:
+        del options, context
+
+    def apply(self, lines: pa.Array, threads: int = 1) -> pa.Array:
+        del lines, threads
+        name, options = self.spec
+        raise TokenizerError(
+            f"the vocabulary has the step {name}, which runs {next(iter(options.model_dump().values()))!r}; if you "
+            "trust it, set NMT_PREP_STEPS to the directory of its config"
+        )
 
 
 def _kind(name: str) -> type[Step[Any]]:

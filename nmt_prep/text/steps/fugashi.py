@@ -23,6 +23,7 @@ class Fugashi(Step[FugashiOptions]):
 
     options = FugashiOptions
     short = "arguments"
+    runs_code = True
 
     def __init__(self, options: FugashiOptions, context: StepContext) -> None:
         del context

@@ -55,7 +55,7 @@ class Moses(Step[MosesOptions]):
         if options.prefixes is not None:
             lines = file_lines(self.files["prefixes"])
         else:
-            lines = _installed_prefixes(self._language)
+            lines = self._installed = _installed_prefixes(self._language)
         self._patterns = _read_patterns(self.files["protected"]) if options.protected else []
         prefixes = _read_prefixes(lines)
         self._tokenizer = moses_tokenizer(
@@ -76,6 +76,10 @@ class Moses(Step[MosesOptions]):
             if not (self._skip_tags and regex.fullmatch("<.+>", line)):
                 made[number] = self._protected_tokens(line) or made[number]
         return pa.array(made, pa.large_string())
+
+    def contents(self) -> dict[str, bytes]:
+        copied = super().contents()
+        return copied if "prefixes" in copied else {"prefixes": "\n".join(self._installed).encode(), **copied}
 
     def undo(self) -> TextStep:
         return moses_detokenizer(self._language, False)

@@ -26,6 +26,7 @@ class Program(Step[ProgramOptions]):
 
     options = ProgramOptions
     short = "command"
+    runs_code = True
 
     def __init__(self, options: ProgramOptions, context: StepContext) -> None:
         self._program = LineProgram(options.command, context.base_dir)

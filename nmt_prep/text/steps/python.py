@@ -31,6 +31,7 @@ class Python(Step[PythonOptions]):
 
     options = PythonOptions
     short = "function"
+    runs_code = True
 
     def __init__(self, options: PythonOptions, context: StepContext) -> None:
         self._name = options.function

@@ -100,8 +100,9 @@ class LanguageCodes(_Model):
 class VocabularyInfo(_Model):
     """The vocabulary that one side was encoded with."""
 
-    _omitted = ("frame",)
+    _omitted = ("frame", "words")
     file: str  # path relative to the records directory
+    words: str | None = None  # path of the file of the steps before it; omitted if there are none
     kind: str  # the tokenizer's dialect, as `vocab.kind` in a config
     size: NonNegativeInt  # number of pieces
     sha256: Sha256  # digest of the file

@@ -143,14 +143,23 @@ class TextEncoder:
 
     @classmethod
     def of(
-        cls, records_dir: Path, info: DatasetInfo, split: str, subwords: Subwords | None = None, seed: int = 0
+        cls,
+        records_dir: Path,
+        info: DatasetInfo,
+        split: str,
+        subwords: Subwords | None = None,
+        seed: int = 0,
+        base_dir: Path | None = None,
     ) -> Self:
-        """Loads the vocabularies, and checks the options of subword sampling."""
+        """Loads the vocabularies, and checks the options of subword sampling.
+
+        ``base_dir`` is that of :class:`BuiltVocabulary`.
+        """
         described: dict[Side, VocabularyInfo] = {"source": info.vocab.source, "target": info.vocab.target}
         names = [facts.name for facts in fields(VocabularyFacts)]
         vocabularies = {
             side: BuiltVocabulary(
-                records_dir / facts.file, VocabularyFacts(**{name: getattr(facts, name) for name in names})
+                records_dir / facts.file, VocabularyFacts(**{name: getattr(facts, name) for name in names}), base_dir
             )
             for side, facts in described.items()
         }

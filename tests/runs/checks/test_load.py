@@ -125,8 +125,8 @@ records: {shards: {train: 0}}
             "allowed: true or false: build one vocabulary for both sides instead of one per side"
         ),
         (
-            "  vocab.sise (line 12): unknown key; did you mean 'size'? (allowed here: frame, kind, "
-            "max_subtoken_length, reserved, shared, size)"
+            "  vocab.sise (line 12): unknown key; did you mean 'size'? (allowed here: compare, frame, kind, "
+            "max_subtoken_length, reserved, shared, size, words)"
         ),
         (
             "  vocab.size (line 12): found the number 0; "

@@ -197,3 +197,23 @@ def test_counts_that_do_not_fit_in_memory_are_refused(tmp_path: Path, monkeypatc
     monkeypatch.setattr("nmt_prep.subwords.t2t.training._BYTES_PER_CHARACTER", 10**6)
     with pytest.raises(TrainingError, match=r"tokens of these lines needs [\d,]+ MB .*\(engine\.memory\)"):
         vocabularies(tmp_path, "run")
+
+
+def test_steps_make_the_words_of_text_before_a_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "prefixes").write_text("")
+    words = {"source": [{"moses": {"prefixes": "../prefixes"}}, {"truecase": "train"}], "target": ["lowercase"]}
+    vocab = {"kind": "subword_nmt", "merges": 30, "words": words}
+    facts = build(tmp_path / "once", vocab=vocab)["source"]
+    monkeypatch.setattr(training, "SLICE_BYTES", 2000)
+    build(tmp_path / "sliced", vocab=vocab)
+    folder = tmp_path / "once" / "run" / "vocab"
+    assert tree(tmp_path / "sliced" / "run" / "vocab") == tree(folder)
+    assert (facts["file"], facts["words"]) == ("vocab.small.30.en.subword_nmt.json", "vocab.small.en.words.json")
+    tokenizer = nmt_prep.load_tokenizer(folder / facts["words"])
+    assert tokenizer.fingerprint == facts["fingerprint"]
+    inner = nmt_prep.load_tokenizer(folder / facts["file"])
+    assert tokenizer.encode("Time, 5.") == inner.encode("time , 5 .")
+    assert tokenizer.decode(inner.encode("time , 5 .")) == "Time, 5."
+    assert (folder / "vocab.small.en.2.truecase.model").read_text("utf-8").startswith("child (")
+    target = nmt_prep.load_tokenizer(folder / "vocab.small.zh.words.json")
+    assert target.encode("A") == nmt_prep.load_tokenizer(folder / "vocab.small.30.zh.subword_nmt.json").encode("a")

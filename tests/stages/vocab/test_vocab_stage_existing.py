@@ -195,7 +195,7 @@ def test_frames_that_do_not_fit_the_config(tmp_path: Path, frame: str, problem: 
         ),
         (
             {"from": "a", "pad": "x"},
-            "vocab.pad: unknown key (allowed here: compare, frame, from, id_layout, ids, kind, threshold)",
+            "vocab.pad: unknown key (allowed here: compare, frame, from, id_layout, ids, kind, threshold, words)",
         ),
     ],
 )
@@ -296,3 +296,43 @@ def test_a_repository_without_a_vocabulary(tmp_path: Path, monkeypatch: pytest.M
         hub.model("owner/name", {"config.json": b"{}"})
         with pytest.raises(DownloadError, match=r"^vocab.from: hf:owner/name: the repository has no tokenizer.json"):
             run(tmp_path, until="download", vocab={"from": "hf:owner/name"})
+
+
+def test_steps_before_an_existing_vocabulary(tmp_path: Path) -> None:
+    save_vocabulary(tmp_path / "v.model", "sentencepiece")
+    run(tmp_path, "vocab", vocab={"from": "v.model", "words": ["lowercase"]})
+    folder = tmp_path / "run" / "vocab"
+    own = folder / "vocab.small.en.words.json"
+    other = tmp_path / "other"
+    other.mkdir()
+    run(other, vocab={"from": {"source": str(own), "target": "../v.model"}, "kind": "sentencepiece"})
+    stored = other / "run" / "vocab"
+    assert {path.name for path in stored.iterdir()} == {"v.model", "vocab.json", own.name}
+    info = load_dataset_info(other / "run" / "records").vocab
+    assert (info.source.file, info.source.words, info.target.words) == (
+        *("../vocab/v.model", f"../vocab/{own.name}"),
+        None,
+    )
+    assert info.source.fingerprint == nmt_prep.load_tokenizer(own).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["lowercas"], "vocab.words.source: there is no step 'lowercas'; did you mean 'lowercase'?"),
+        ({"target": [{"truecase": "gone"}]}, "gone: No such file or directory"),
+        (
+            [{"truecase": "train"}],
+            "vocab.words.source: truecase: train is for a vocabulary that is trained; name a model",
+        ),
+        ([{"program": "no-such-program"}], "there is no program 'no-such-program' on the PATH"),
+        (["lowercase"], "own.words.json has steps of its own; leave vocab.words out, or name its vocabulary"),
+    ],
+)
+def test_steps_that_cannot_be_before_a_vocabulary(tmp_path: Path, words: Any, problem: str) -> None:
+    save_vocabulary(tmp_path / "v.model", "sentencepiece")
+    (tmp_path / "own.words.json").write_text('{"words": 1, "language": "en", "vocabulary": "v.model", "steps": []}')
+    name = "own.words.json" if words == ["lowercase"] else "v.model"
+    with pytest.raises(VocabularyError, match=problem.replace("?", r"\?")):
+        run(tmp_path, "vocab", vocab={"from": name, "words": words})
+    assert not (tmp_path / "run" / "extracted").exists()

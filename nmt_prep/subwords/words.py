@@ -1,0 +1,268 @@
+"""Words before subwords: a chain of steps as the first part of a tokenizer, and its file beside a vocabulary.
+
+The file ``<name>.words.json`` has the steps and the name of the vocabulary. Files that steps need, such as truecasing
+models, are copied beside it, so that the directory can be moved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.base.artefacts import write_bytes
+from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.base.runtime import available_cores
+from nmt_prep.subwords.tokenizer import PieceSpans, Tokenizer, read_vocabulary
+from nmt_prep.subwords.tokenizer_json import list_at, object_at, parse_json
+from nmt_prep.text.chain import Chain
+from nmt_prep.text.step import Step, StepContext
+
+SUFFIX = ".words.json"
+STEPS_DIR = "NMT_PREP_STEPS"
+"""The environment variable with the directory of programs and modules that steps of vocabularies may run."""
+
+_MARK = b'{"words": 1'
+_UNIT = re.compile(r"&(?:amp|lt|gt|quot|apos|#124|#91|#93);|(?<![^ ])@-@(?![^ ])|\S", re.ASCII)
+
+
+def is_words(path: Path) -> bool:
+    """Returns True for the file of a chain."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(64).replace(b"\n", b"").startswith(_MARK)
+
+
+class WordsTokenizer(Tokenizer):
+    """A tokenizer that applies steps to text before it encodes, and undoes them after it decodes."""
+
+    def __init__(self, chain: Chain, inner: Tokenizer, described: object) -> None:
+        """Joins a chain, which JSON values describe, and a vocabulary."""
+        self.chain, self.inner, self.dialect = chain, inner, inner.dialect
+        self._described = described
+        self.unicode_version = getattr(inner, "unicode_version", None)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, vocabulary: Callable[[Path], Tokenizer] | None = None, base_dir: Path | None = None
+    ) -> WordsTokenizer:
+        """Reads the file of a chain, and its vocabulary by ``vocabulary``.
+
+        ``base_dir`` is the directory of programs and modules that steps may run; None for the one in NMT_PREP_STEPS.
+        """
+        assert vocabulary is not None
+        path = Path(path)
+        chain, described = load_chain(path, base_dir)
+        return cls(chain, vocabulary(files_of(path)[1]), described)
+
+    def save(self, path: str | Path) -> None:
+        """Not supported: a chain has several files, which are copied as they are."""
+        raise VocabularyError(f"{path}: copy the directory of the vocabulary to save it with its steps")
+
+    def encode(self, text: str) -> list[int]:
+        return self.encode_batch([text], 1).to_lists()[0]
+
+    def encode_batch(self, lines: Lines, threads: int | None = None, **options: Any) -> Ragged:
+        return self.inner.encode_batch(self.changed(lines, threads), threads, **options)
+
+    def changed(self, lines: Lines, threads: int | None = None) -> pa.Array:
+        """Returns lines after the steps."""
+        count = threads or available_cores()
+        return pa.concat_arrays(
+            [pa.array([], pa.large_string())]
+            + [self.chain.apply(column.to_arrow(), count).lines for column in text_columns(lines)]
+        )
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return self.decode_batch(Ragged.from_lists([list(ids)]))[0]
+
+    def decode_batch(self, rows: Ragged) -> list[str]:
+        texts: list[str] = self.undone(pa.array(self.inner.decode_batch(rows), pa.large_string())).to_pylist()
+        return texts
+
+    def undone(self, words: pa.Array) -> pa.Array:
+        """Returns the text of words."""
+        return self.chain.undo(words, available_cores())
+
+    @property
+    def pieces(self) -> Sequence[str]:
+        return self.inner.pieces
+
+    def words(self) -> list[str]:
+        return self.inner.words()
+
+    def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
+        """Returns spans in the text before the steps; those of a line are known if its characters can be traced."""
+        changed = TextColumn.from_arrow(self.changed(lines.to_arrow(), 1))
+        spans = self.inner.piece_spans(changed, rows)
+        begins, ends, known = self.traced(lines, changed, spans.begins, spans.ends, rows.offsets)
+        return PieceSpans(begins, ends, known & spans.known)
+
+    def traced(
+        self,
+        lines: TextColumn,
+        changed: TextColumn,
+        begins: npt.NDArray[np.int32],
+        ends: npt.NDArray[np.int32],
+        offsets: npt.NDArray[np.int64],
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """Returns spans of changed lines as spans of the lines, and whether each line can be traced.
+
+        A line can be traced if it has as many characters apart from white space as the changed one, in which an entity
+        of Moses and its hyphen count as one.
+        """
+        moved = np.zeros((2, len(begins)), np.int32)
+        known = np.zeros(len(offsets) - 1, np.bool_)
+        texts = zip(lines.strings(), changed.strings(), strict=True)
+        for row, (before, after) in enumerate(texts):
+            if before == after:
+                places = None
+            else:
+                places = _places(before, after)
+                if places is None:
+                    continue
+            known[row] = True
+            mine = slice(offsets[row], offsets[row + 1])
+            for side, bounds in enumerate((begins[mine], ends[mine])):
+                moved[side, mine] = bounds if places is None else places[side][bounds]
+        moved[1] = np.maximum(moved[0], moved[1])
+        moved[:, begins == ends] = moved[0, begins == ends]
+        return moved[0], moved[1], known
+
+    def uncovered(self, characters: Sequence[str]) -> list[str]:
+        return self.inner.uncovered(characters)
+
+    @property
+    def has_spm(self) -> bool:
+        return self.inner.has_spm
+
+    def piece_id(self, piece: str) -> int:
+        return self.inner.piece_id(piece)
+
+    def _special_id(self, role: str) -> int | None:
+        return self.inner._special_id(role)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the vocabulary and of the steps with the content of their files."""
+        return hashlib.sha256(json.dumps([self.inner.fingerprint, self._described]).encode()).hexdigest()
+
+
+def save_chain(chain: Chain, path: Path, language: str, vocabulary: str) -> tuple[str, ...]:
+    """Writes a chain before the vocabulary file ``vocabulary``, and copies of the files that its steps need.
+
+    Returns the names of the files.
+    """
+    entries = []
+    for number, step in enumerate(chain.steps, 1):
+        contents = step.contents()
+        names = {option: copy_name(path, number, step.spec[0], option) for option in contents}
+        for option, content in contents.items():
+            write_bytes(path.with_name(names[option]), content)
+        entries.append({**_entry(step), "copies": names})
+    parts = {"words": 1, "language": language, "vocabulary": vocabulary, "steps": entries}
+    write_bytes(path, f"{json.dumps(parts, ensure_ascii=False, indent=0)}\n".encode())
+    return path.name, *(name for entry in entries for name in entry["copies"].values())
+
+
+def copy_name(path: Path, number: int, step: str, option: str) -> str:
+    """Returns the name of the copy of a file that an option of a step names."""
+    return f"{path.name.removesuffix(SUFFIX)}.{number}.{step}.{option}"
+
+
+def load_chain(path: Path, base_dir: Path | None) -> tuple[Chain, object]:
+    """Returns the chain of a file, and a description of its steps; see :meth:`WordsTokenizer.load`."""
+    where, trusted = str(path), base_dir or os.environ.get(STEPS_DIR)
+    parts = parse_json(path, read_vocabulary(path))
+    entries = [object_at(entry, "steps", where) for entry in list_at(parts.get("steps"), "steps", where)]
+    context = StepContext(str(parts.get("language")), Path(trusted or path.parent), trusted=bool(trusted))
+    described = [{key: value for key, value in entry.items() if key != "copies"} for entry in entries]
+    return Chain([_step(path, entry, context) for entry in entries]), [context.language, *described]
+
+
+def files_of(path: Path) -> list[Path]:
+    """Returns the file of a chain, its vocabulary, and the copies that its steps need."""
+    parts = parse_json(path, read_vocabulary(path))
+    entries = list_at(parts.get("steps"), "steps", str(path))
+    copies = (name for entry in entries for name in object_at(entry.get("copies"), "copies", str(path)).values())
+    return [path, *(_beside(path, name) for name in (parts.get("vocabulary"), *copies))]
+
+
+def copy_chain(path: Path, directory: Path) -> str:
+    """Copies the files of a chain to a directory; returns the name of the vocabulary."""
+    for file in files_of(path):
+        copy, content = directory / file.name, read_vocabulary(file)
+        if copy.exists() and copy.read_bytes() != content:
+            raise VocabularyError(f"{file}: the vocabulary of the other side has a file of this name; rename them")
+        write_bytes(copy, content)
+    return files_of(path)[1].name
+
+
+def _entry(step: Step[Any]) -> dict[str, Any]:
+    """Returns what a step's changes depend on: its options, and digests of files in the place of paths."""
+    name, options = step.spec
+    copied = step.contents()
+    others = options.model_dump(mode="json", exclude_unset=True, exclude=set(copied))
+    files = copied | {word: path.read_bytes() for word, path in step.files.items() if word not in copied}
+    return {
+        "step": name,
+        "options": others,
+        "files": {word: hashlib.sha256(content).hexdigest() for word, content in sorted(files.items())},
+    }
+
+
+def _step(path: Path, entry: object, context: StepContext) -> Step[Any]:
+    """Returns a step of a file, whose copies are checked."""
+    where = str(path)
+    parts = object_at(entry, "steps", where)
+    name, copies = str(parts.get("step")), object_at(parts.get("copies"), "copies", where)
+    digests = object_at(parts.get("files"), "files", where)
+    found = {option: _beside(path, copy) for option, copy in copies.items()}
+    paths = {option: str(copy.absolute()) for option, copy in found.items()}
+    try:
+        step = Chain.of([{name: {**object_at(parts.get("options"), "options", where), **paths}}], context).steps[0]
+    except ValueError as error:
+        raise VocabularyError(f"{path}: {error}") from error
+    for word, file in step.files.items():
+        if word in type(step.spec[1]).model_fields and word not in found:
+            raise VocabularyError(f"{path}: the step {name} names a file that is not beside it; save the file again")
+        if hashlib.sha256(read_vocabulary(file)).hexdigest() != digests.get(word):
+            raise VocabularyError(f"{path}: {file} has changed since; restore it, or make the vocabulary again")
+    return step
+
+
+def _beside(path: Path, name: object) -> Path:
+    if not isinstance(name, str) or "/" in name or name in ("", ".", ".."):
+        raise VocabularyError(f"{path}: {name!r} is not the name of a file beside it; save the file again")
+    return path.with_name(name)
+
+
+def _places(before: str, after: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+    """Returns the byte of a line at which the text at or after each byte of the changed line begins; and ends."""
+    old, new = ([*pattern.finditer(text)] for pattern, text in ((re.compile(r"\S"), before), (_UNIT, after)))
+    if len(old) != len(new):
+        return None
+    sizes = [np.cumsum([0, *(len(character.encode()) for character in text)]) for text in (before, after)]
+    first, last = np.zeros((2, sizes[1][-1] + 1), np.int64)
+    end = 0
+    for unit, character in zip(new, old, strict=True):
+        start, stop = sizes[1][unit.start()], sizes[1][unit.end()]
+        begin = sizes[0][character.start()]
+        first[start:stop] = begin
+        first[end:start] = begin
+        last[end + 1 : start + 1] = last[end] if end else begin
+        last[start + 1 : stop + 1] = sizes[0][character.end()]
+        end = stop
+    first[end:] = sizes[0][-1]
+    last[end + 1 :] = last[end]
+    return first, last

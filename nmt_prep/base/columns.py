@@ -121,15 +121,10 @@ class Ragged:
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """Lines as UTF-8: line i is ``data[offsets[i]:offsets[i + 1]]``.
+    """Lines as UTF-8: line i is ``data[offsets[i]:offsets[i + 1]]``."""
 
-    Attributes:
-        data: uint8, shape ``[bytes]``.
-        offsets: int64, shape ``[lines + 1]``; need not start at 0.
-    """
-
-    data: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
+    data: npt.NDArray[np.uint8]  # uint8, shape `[bytes]`
+    offsets: npt.NDArray[np.int64]  # int64, shape `[lines + 1]`; need not start at 0
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

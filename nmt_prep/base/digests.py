@@ -112,7 +112,6 @@ class StepRange:
     hashes: tuple[int, ...]
 
     def containing(self, begin: int, end: int) -> StepRange:
-        """Returns the steps that contain a range of bytes."""
         first = begin // self.step
         return StepRange(self.step, first, self.hashes[first - self.first : -(-end // self.step) - self.first])
 

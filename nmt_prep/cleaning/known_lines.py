@@ -38,7 +38,6 @@ class KnownLines:
         self._values: dict[Hashable, npt.NDArray[Any]] = {}
 
     def number(self, lines: TextColumn) -> NumberedLines:
-        """Returns the numbers of lines."""
         if len(self._numbers) + len(lines) > self._most:
             self._numbers = LineNumbers()
         start = len(self._numbers)

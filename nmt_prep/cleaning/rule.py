@@ -62,19 +62,12 @@ class PerSide(Section, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The range of values that pass. NaN passes only if the range has no limits.
+    """The range of values that pass. NaN passes only if the range has no limits."""
 
-    Attributes:
-        low: lower limit of the range.
-        high: upper limit of the range.
-        above: true if ``low`` itself does not pass.
-        below: true if ``high`` itself does not pass.
-    """
-
-    low: float = -math.inf
-    high: float = math.inf
-    above: bool = False
-    below: bool = False
+    low: float = -math.inf  # lower limit of the range
+    high: float = math.inf  # upper limit of the range
+    above: bool = False  # true if `low` itself does not pass
+    below: bool = False  # true if `high` itself does not pass
 
     def threshold(self, value: float) -> float:
         """Returns the limit that a value violates. Requires a value that does not pass."""
@@ -88,17 +81,11 @@ NOT_FOUND = Bounds(high=0.0)
 
 @dataclass(frozen=True)
 class Context:
-    """The corpus that a rule is built for.
+    """The corpus that a rule is built for."""
 
-    Attributes:
-        languages: the languages of the corpus.
-        sides: both sides, or one side for a corpus of one language.
-        base_dir: directory of the config; local paths of the config are relative to it.
-    """
-
-    languages: Languages
-    sides: tuple[Side, ...]
-    base_dir: Path
+    languages: Languages  # the languages of the corpus
+    sides: tuple[Side, ...]  # both sides, or one side for a corpus of one language
+    base_dir: Path  # directory of the config; local paths of the config are relative to it
 
     def language(self, side: Side) -> str:
         """Returns the language tag of a side."""

@@ -97,7 +97,6 @@ class CommandGroup(TyperGroup):
         self.commands: Any = dict.fromkeys(COMMANDS)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Returns the names of the commands."""
         del ctx
         return list(COMMANDS)
 

@@ -227,7 +227,6 @@ def outcome_table(outcomes: Sequence[Outcome], *, rounds: bool = False) -> Table
 
 
 def _shards_in_words(config: Config) -> str:
-    """Returns the shards of each split in words."""
     lines = [f"records: {config.run_dir.absolute() / 'records'}"]
     for split, info in _splits(config).items():
         first, last = info.shards[0].file, info.shards[-1].file

@@ -249,7 +249,6 @@ class _Columns:
         self._text, self.names, self._by_columns = text, names, by_columns
 
     def of(self, number: int) -> Iterator[pa.Array]:
-        """Yields the lines of a column."""
         for lines in input_lines(self._text):
             if not self._by_columns:
                 yield lines.text

@@ -96,7 +96,6 @@ class PairFile:
         return self.source_bytes + self.target_bytes - 2 * self.pairs
 
     def below(self, directory: Path) -> PairFile:
-        """Returns the file with its path below a directory."""
         return replace(self, file=str(directory / self.file))
 
     def reverse(self, corpus: str) -> PairFile:

@@ -36,7 +36,6 @@ class LineStart:
     newlines: int  # number of newlines between the offset and the line, all within a step
 
     def find(self, path: Path) -> int:
-        """Returns the offset of the line."""
         left = self.newlines
         if not left:
             return self.seek
@@ -133,7 +132,6 @@ class LineIndex:
         return cls(size, before, int(before[-1]) + unended, apart and quotes % 2 == 0, digests.STEP_BYTES)
 
     def start_of(self, line: int) -> LineStart:
-        """Returns the start of a line."""
         if not line:
             return LineStart(0, 0, 0)
         # The last step with fewer than ``line`` newlines before it: the reader skips the others from there, all of

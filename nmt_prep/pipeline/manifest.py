@@ -40,11 +40,9 @@ class Workspace:
         return self.root / ".nmt_prep"
 
     def manifest(self, stage: str) -> Path:
-        """Returns the path of a stage's manifest."""
         return self.private / "manifests" / f"{stage}.json"
 
     def file(self, directory: str, name: str) -> Path:
-        """Returns the path of a file of a stage."""
         return self.root / normpath(f"{directory}/{name}")
 
 

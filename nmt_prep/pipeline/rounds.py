@@ -64,7 +64,6 @@ class Round(Generic[T, R]):
         return {name: [next(results) for _ in tasks] for name, tasks in groups.items()}
 
     def files(self, task: T, result: R) -> Iterable[Path]:
-        """Returns the files that a task wrote."""
         if self.made is not None:
             return self.made(task, result)
         return [task.output] if hasattr(task, "output") else []

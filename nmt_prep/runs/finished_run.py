@@ -25,13 +25,9 @@ _ALL = 1 << 62
 
 @dataclass(frozen=True)
 class Page:
-    """The page of a report, which a notebook shows.
+    """The page of a report, which a notebook shows."""
 
-    Attributes:
-        path: the file.
-    """
-
-    path: Path
+    path: Path  # the file
 
     def __repr__(self) -> str:
         return f"Page({str(self.path)!r})"
@@ -43,13 +39,9 @@ class Page:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run in its current state on disk.
+    """A run in its current state on disk."""
 
-    Attributes:
-        root: the directory.
-    """
-
-    root: Path
+    root: Path  # the directory
 
     def __repr__(self) -> str:
         outputs = outputs_in(self.root, STAGES)

@@ -86,7 +86,6 @@ class AlignedPart:
         return part.batches(columns=SIDES)
 
     def below(self, directory: Path) -> AlignedPart:
-        """Returns the part with the path of its file below the directory of the stage."""
         return replace(self, file=str(directory / self.file))
 
     def linked(self) -> Iterator[Links]:

@@ -104,7 +104,6 @@ class SampleTask:
     unit: Unit = "characters"  # unit of the budget. A text that has fewer bytes than its budget is repeated.
 
     def sampled(self) -> Iterator[Text]:
-        """Yields the lines of the sample."""
         budget = self.budget
         while self.unit == "bytes" and budget > self.lines.bytes > 0:
             yield from self.lines.sampled(self.lines.bytes, self.unit)

@@ -51,7 +51,6 @@ class Words:
         return Words(self.numbers[places], self.marks[places], offsets)
 
     def take(self, lines: Integers) -> Words:
-        """Returns some of the lines."""
         return self.joined(self.offsets[lines][:, None], self.offsets[lines + 1][:, None])
 
 
@@ -75,12 +74,10 @@ class MarkedPairs:
         return len(self.source.offsets) - 1
 
     def numbered(self) -> NumberedPairs:
-        """Returns the numbers of the words."""
         source, target = self.source, self.target
         return NumberedPairs(source.numbers, source.offsets, target.numbers, target.offsets)
 
     def take(self, pairs: Integers) -> MarkedPairs:
-        """Returns some of the pairs."""
         return MarkedPairs(self.source.take(pairs), self.target.take(pairs))
 
     @classmethod

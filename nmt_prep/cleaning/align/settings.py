@@ -26,7 +26,6 @@ class Settings:
 
     @classmethod
     def restored(cls, facts: object) -> Settings:
-        """Returns the settings in a file."""
         match facts:
             case {"pretokenized": bool(spaces), "stem": int(stem), "table": int(table), "jumps": bool(jumps), **others}:
                 if not others and 0 <= stem <= MOST and 1 <= table <= MOST:

@@ -68,7 +68,6 @@ class Vocabulary:
 
     @classmethod
     def restored(cls, hashes: Hashes, counts: Integers) -> Vocabulary:
-        """Returns the vocabulary in a file."""
         if len(hashes) != len(counts) or not len(np.unique(hashes)) == len(hashes) <= MOST_WORDS:
             raise ValueError("its words are not distinct, too many, or not as many as their counts")
         if len(counts) and (counts.min() < 1 or counts.sum(dtype=np.float64) > _MOST_COUNTED):

@@ -86,7 +86,6 @@ class Signatures:
 
     @property
     def record_bytes(self) -> int:
-        """Bytes of a record."""
         return 8 * self.width
 
     def records(self, pairs: pa.RecordBatch, part: int, sides: tuple[Side, Side], group: Group = ALL) -> Records:

@@ -93,7 +93,6 @@ class Comparison:
 
     @property
     def record_bytes(self) -> int:
-        """Bytes of a record."""
         return 8 * self.width
 
 

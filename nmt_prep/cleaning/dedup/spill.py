@@ -66,7 +66,6 @@ class SpillFiles:
 
     @property
     def paths(self) -> list[Path]:
-        """The paths of the files."""
         return [spill_path(self.directory, each.compared, self.part) for each in self.comparisons]
 
 

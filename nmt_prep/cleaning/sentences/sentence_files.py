@@ -133,7 +133,6 @@ class AlignedDocument:
     gold: Sequence[Listed] | None  # the gold beads; None unless asked for
 
     def lines(self, form: Format) -> Iterator[str]:
-        """Yields the lines of the result."""
         if form == "beads":
             yield from bead_lines(self.beads)
             return

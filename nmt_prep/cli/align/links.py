@@ -120,13 +120,11 @@ def _count(
 def _kept(
     values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], kept: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Returns values and offsets of the rows that are kept."""
     lengths = np.diff(offsets)
     return values[np.repeat(kept, lengths)], np.append(0, np.cumsum(lengths[kept]))
 
 
 def _aligned(outputs: Outputs, split: str, hint: str) -> tuple[AlignedPart, ...]:
-    """Returns the aligned parts of a split."""
     if Align.name not in outputs.manifests:
         raise OutputError(f"{outputs.root} has no links; first run {hint}")
     parts = outputs.read(Align).parts

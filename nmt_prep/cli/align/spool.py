@@ -47,7 +47,6 @@ class Spool:
             self._file = path.open("wb", buffering=0)
 
     def write(self, batch: Batch) -> None:
-        """Appends a batch."""
         with _temporary(self.path):
             for array in batch:
                 np.save(self._file, array)
@@ -61,7 +60,6 @@ class Spool:
                 yield source, source_offsets, target, target_offsets
 
     def remove(self) -> None:
-        """Removes the file."""
         self._file.close()
         self.path.unlink(missing_ok=True)
 

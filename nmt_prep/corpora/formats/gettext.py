@@ -110,7 +110,6 @@ class PoReader(Reader):
     options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of all entries."""
         path = self.files["both"]
         builder = PairBuilder(self.corpus.max_line_bytes, path)
         for entry in _entries(self._lines(path)):

@@ -27,7 +27,6 @@ class ParquetReader(Reader):
     options: ClassVar[frozenset[str]] = frozenset({"fields", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of all rows."""
         path, fields = self.files["both"], self.corpus.fields
         if fields is None:
             raise CorpusError(f"corpus {self.corpus.name}: format parquet needs fields in the config")

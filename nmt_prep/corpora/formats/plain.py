@@ -177,7 +177,6 @@ class LinePart:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Reads a part."""
         part = parse_json_as(cls, parse_json(path.read_bytes()))
         if part.format != _FORMAT:
             raise ValueError(f"it has format {part.format}, and this version of nmt_prep reads {_FORMAT}")

@@ -154,7 +154,6 @@ def _valid(kind: Any, value: object) -> Any:
 
 
 def _completed(config: Config) -> tuple[Config, list[Problem]]:
-    """Returns the config with completed corpora, and their problems."""
     if config.pairs is not None:
         return by_pair(config)
     splits: dict[str, tuple[Corpus, ...]] = {}

@@ -146,7 +146,6 @@ class Inspection:
     model: str | None  # the model that identified the languages; None if none is installed
 
     def all_problems(self) -> Iterator[str]:
-        """Yields all problems."""
         for corpus in self.corpora:
             yield from corpus.problems
         yield from self.problems

@@ -160,7 +160,6 @@ def _with(spec: Spec, path: tuple[str, ...], value: float) -> Spec:
 
 
 def _others(value: float, *, integer: bool) -> Iterator[float]:
-    """Yields other values to try."""
     yield from (value + 1, value - 1) if integer else (value * 0.9 + 0.0123, value + 1, value * 0.5, value - 1)
 
 

@@ -284,7 +284,6 @@ class _Trial:
         return filled
 
     def _pairs(self) -> Json:
-        """Returns the pairs in columns."""
         raw = [pa.concat_arrays([getattr(corpus, side) for corpus in self._drawn]).to_pylist() for side in SIDES]
         fixed = [lines.to_pylist() for lines in (self._source, self._target)]
         reasons = {
@@ -360,7 +359,6 @@ def _units(data: bytes) -> int:
 
 
 def _edges(values: Values) -> tuple[float, ...]:
-    """Returns edges of a histogram of the values."""
     if not len(values):
         return (0.0, 1.0)
     low, high = float(values.min()), float(values.max())

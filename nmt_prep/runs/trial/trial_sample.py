@@ -135,7 +135,6 @@ class _Pool:
     held: list[PairBatch] = field(default_factory=list)
 
     def add(self, batches: Iterable[PairBatch]) -> None:
-        """Adds batches of pairs with their rows."""
         limit = np.uint64(2**64 - 1)
         for batch in batches:
             self.seen += len(batch)

@@ -37,7 +37,6 @@ class Shard:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All files."""
         return self.file, self.beads, self.pairs
 
 

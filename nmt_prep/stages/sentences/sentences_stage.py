@@ -64,7 +64,6 @@ class DocumentCorpus:
 
     @property
     def name(self) -> str:
-        """Its name in the output."""
         return f"{self.split}/{self.corpus.name}"
 
     @property

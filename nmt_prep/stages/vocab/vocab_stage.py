@@ -282,7 +282,6 @@ class VocabOutput:
     pieces: dict[Side, dict[str, int]]  # for each side, the ids of the pieces that the config names
 
     def sides(self) -> dict[Side, VocabularyFacts]:
-        """Returns the vocabularies by side."""
         return {"source": self.source, "target": self.target}
 
 

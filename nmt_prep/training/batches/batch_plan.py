@@ -60,7 +60,6 @@ class BatchPlan(DivisionPlan):
     language_pairs: Int64s | None = None
 
     def at_epoch(self, epoch: int) -> BatchPlan:
-        """Returns the plan of another epoch."""
         mix = None if self.mix is None else self.mix.after(epoch - self.order.epoch)
         return replace(self, order=replace(self.order, epoch=epoch), mix=mix)
 

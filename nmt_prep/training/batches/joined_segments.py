@@ -44,7 +44,6 @@ class Examples:
         return len(self.end)
 
     def __getitem__(self, chosen: slice | Int64s) -> Examples:
-        """Returns some of the examples."""
         first, lengths = ({side: columns[side][chosen] for side in SIDES} for columns in (self.first, self.lengths))
         return Examples(first, self.target[chosen], self.end[chosen], self.targets[chosen], lengths)
 

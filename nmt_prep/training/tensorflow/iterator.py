@@ -189,17 +189,11 @@ _NO_LIMIT = (1 << 63) - 1
 
 
 class Words(NamedTuple):
-    """The words of some lines.
+    """The words of some lines."""
 
-    Attributes:
-        distinct: the different words, strings, shape ``[distinct]``.
-        numbers: int32, shape ``[words]``: for each word of the lines, its number in ``distinct``.
-        lengths: int64, shape ``[rows]``: number of words of each line.
-    """
-
-    distinct: tf.Tensor
-    numbers: tf.Tensor
-    lengths: tf.Tensor
+    distinct: tf.Tensor  # the different words, strings, shape `[distinct]`
+    numbers: tf.Tensor  # int32, shape `[words]`: for each word of the lines, its number in `distinct`
+    lengths: tf.Tensor  # int64, shape `[rows]`: number of words of each line
 
 
 def split_words(lines: tf.Tensor, max_length: int | None = None) -> Words:
@@ -246,17 +240,11 @@ def spell(words: tf.Tensor) -> tf.Tensor:
 
 
 class Side(NamedTuple):
-    """Encodes the lines of one side.
+    """Encodes the lines of one side."""
 
-    Attributes:
-        table: lookup table from words to ids.
-        max_length: maximum number of words of a line; the rest is cut off. None or 0 for no limit.
-        characters: True if a word becomes 50 character ids instead of one id.
-    """
-
-    table: tf.lookup.experimental.LookupInterface
-    max_length: int | None
-    characters: bool = False
+    table: tf.lookup.experimental.LookupInterface  # from words to ids
+    max_length: int | None  # maximum number of words of a line; the rest is cut off. None or 0 for no limit
+    characters: bool = False  # true if a word becomes 50 character ids instead of one id
 
     @property
     def width(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -103,9 +103,6 @@ with delayed_imports():
     from nmt_prep import stages
     from nmt_prep.pipeline import run_notes
     from nmt_prep.stages import report as report_stage
-
-if TYPE_CHECKING:
-    from nmt_prep.cli.report import Comparison
 
 
 def report(

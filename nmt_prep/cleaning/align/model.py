@@ -25,6 +25,8 @@ from nmt_prep.cleaning.align.word_vocabulary import Integers, Vocabulary, words_
 
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 Weights: TypeAlias = "npt.NDArray[np.float32]"
+WordNumbers: TypeAlias = "tuple[npt.NDArray[np.int32], Integers, npt.NDArray[np.int32], Integers]"
+"""The word IDs of the source side, the offsets of the pairs in them, and the same of the target side."""
 
 _NO_LINK = 0.3  # Probability that a word has no link, whatever the word
 
@@ -122,18 +124,21 @@ class Model:
         """True if the training is complete."""
         return self.round is None
 
-    def numbered(self, source: TextColumn, target: TextColumn, threads: int = 1) -> NumberedPairs:
-        """Returns pairs as word IDs, for :meth:`align_numbered` and :meth:`score_numbered`."""
+    def numbers(self, source: TextColumn, target: TextColumn, threads: int = 1) -> WordNumbers:
+        """Returns the word IDs of pairs."""
         if not self.vocabularies:
             raise ValueError("the model has not counted words yet")
         columns = zip(self.vocabularies, (source, target), strict=True)
-        arrays = [vocabulary.numbers(lines, self.settings, threads) for vocabulary, lines in columns]
-        return NumberedPairs(*arrays[0], *arrays[1])
+        first, second = (vocabulary.numbers(lines, self.settings, threads) for vocabulary, lines in columns)
+        return *first, *second
+
+    def numbered(self, source: TextColumn, target: TextColumn, threads: int = 1) -> NumberedPairs:
+        """Returns pairs as word IDs, for :meth:`align_numbered` and :meth:`score_numbered`."""
+        return NumberedPairs(*self.numbers(source, target, threads))
 
     def known(self, source: TextColumn, target: TextColumn, threads: int = 1) -> tuple[float, float]:
         """Returns the share of the words of each side that the model knows; 1.0 for a side without words."""
-        columns = zip(self.vocabularies, (source, target), strict=True)
-        numbers = [vocabulary.numbers(lines, self.settings, threads)[0] for vocabulary, lines in columns]
+        numbers = self.numbers(source, target, threads)[::2]
         first, second = (float(np.count_nonzero(words)) / len(words) if len(words) else 1.0 for words in numbers)
         return first, second
 

@@ -27,7 +27,7 @@ from nmt_prep.cleaning.align.model import LEAST_KNOWN, Model, Scores, tells
 from nmt_prep.cleaning.align.settings import Settings, rounds
 from nmt_prep.cleaning.align.word_vocabulary import Integers
 from nmt_prep.cli import delayed_imports
-from nmt_prep.cli.align.spool import Batch, Spool, copies_of, text_columns
+from nmt_prep.cli.align.spool import Spool, copies_of, text_columns
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_stream import carriage_return_hint, input_blocks, name_of, write_text
 from nmt_prep.text.blocks import Block
@@ -112,7 +112,7 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
         model = updated(model, counter.counts(), threads)
         with Spool(directory / "numbers") as pairs:
             for batch in text.batches():
-                pairs.write(numbered(model, *text_columns(batch), threads))
+                pairs.write(model.numbers(*text_columns(batch), threads))
         if not judged:
             text.remove()
 
@@ -274,12 +274,3 @@ def _check_languages(model: Model, source: TextColumn, target: TextColumn, threa
         raise AlignmentModelError(f"{shares}; use a model of these languages, or learn one without --model")
     if min(known) < _FEW_KNOWN:
         console.print(f"warning: {shares}; it may be of other languages or of other text", soft_wrap=True)
-
-
-def numbered(model: Model, source: TextColumn, target: TextColumn, threads: int) -> Batch:
-    """Returns the numbers of the words of pairs, as :class:`NumberedPairs` takes them."""
-    first, second = (
-        vocabulary.numbers(lines, model.settings, threads)
-        for vocabulary, lines in zip(model.vocabularies, (source, target), strict=True)
-    )
-    return *first, *second

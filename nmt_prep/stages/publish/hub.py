@@ -98,7 +98,8 @@ class HubPublisher(Publisher):
                     f"{name} was changed after it was made (SHA-256 {digest}); run again with --verify to rebuild it"
                 )
         operations = [self._addition(name, contents[name]) for name in names]
-        operations += [self._deletion(name) for name in sorted(before.files.keys() - wanted.keys()) if name in sizes]
+        gone = (name for name in sorted(before.files.keys() - wanted.keys()) if name in sizes)
+        operations += [self._library.CommitOperationDelete(path_in_repo=self._path(name)) for name in gone]
         operations.append(self._addition(MANIFEST, publication.as_bytes()))
 
         def commit() -> None:
@@ -137,9 +138,6 @@ class HubPublisher(Publisher):
     def _addition(self, name: str, content: Content) -> Any:
         source = content if isinstance(content, bytes) else str(content)
         return self._library.CommitOperationAdd(path_in_repo=self._path(name), path_or_fileobj=source)
-
-    def _deletion(self, name: str) -> Any:
-        return self._library.CommitOperationDelete(path_in_repo=self._path(name))
 
     def _interference(self) -> OutputError:
         return OutputError(f"{self.url}: another run publishes to the same url; give each run its own")

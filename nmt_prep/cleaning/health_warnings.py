@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ from _nmt_prep_core import Lines, script_weights
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import CleaningError
 from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.cleaning.evaluation_segments import against_of, is_split
 from nmt_prep.cleaning.languages import LID_176, LanguageIdentifier, load_identifier
 from nmt_prep.cleaning.languages.tags import Expected, languages_of_labels
 from nmt_prep.cleaning.lengths import expansion
 from nmt_prep.cleaning.pair_observer import PairFacts
-from nmt_prep.config import Languages
+from nmt_prep.config import Config, Languages
+from nmt_prep.corpora.sources.known_corpora import is_public, traps_of
 from nmt_prep.pipeline.stage import HealthWarning
 from nmt_prep.training.records.dataset_json import DatasetInfo
 
@@ -211,6 +214,32 @@ class SideFacts:
     shares: dict[str, float]  # share of these lines by language, the most frequent first
     # share of these lines in the language of the config or a similar one; None if the model does not know the language
     fitting: float | None
+
+
+_OPUS_VERSION = re.compile(r"(?:opus:|.*/OPUS-)(?P<name>[^/]+)/(?P<version>[^/]+)/(moses/)?(?P<pair>[^/.]+)")
+
+
+def corpus_warnings(config: Config) -> Iterator[HealthWarning]:
+    """Yields the warnings about the training corpora of a config that are known before anything is fetched."""
+    sets, public = against_of(config), ""
+    versions: dict[tuple[str, frozenset[str]], str] = {}
+    for corpus in config.splits.get("train", ()):
+        addresses = [*(corpus.url.both or ()), *(corpus.url.source or ()), *(corpus.url.target or ())]
+        for trap in traps_of(addresses):
+            if trap.kind != "test sets" or all(map(is_split, sets)):
+                yield HealthWarning("known_trap", f"{trap.kind}: {trap}", corpus.name, "train")
+        public = public or corpus.name * any(map(is_public, addresses))
+        if found := _OPUS_VERSION.match(addresses[0] if addresses else ""):
+            other = versions.setdefault((found["name"], frozenset(found["pair"].split("-"))), corpus.name)
+            if other != corpus.name:
+                text = f"duplicates: {other} is {found['name']} of OPUS, too; keep the latest version only"
+                yield HealthWarning("known_trap", text, corpus.name, "train")
+    if public and not sets:
+        yield HealthWarning(
+            "no_evaluation_sets",
+            f"public corpora such as {public} may contain test sets, but they are compared with none; set "
+            "clean.decontaminate.against, such as [dev, test, sacrebleu:all]",
+        )
 
 
 def installed_identifier() -> tuple[str, LanguageIdentifier] | None:

@@ -76,7 +76,9 @@ def _lines(facts: Inspection, config: Config) -> Iterator[str | Table]:
     for corpus in facts.corpora if len(facts.corpora) > 1 else ():
         yield from (f"problem: {_where(corpus)}: {problem}" for problem in corpus.problems)
         yield from (f"warning: {_where(corpus)}: {warning}" for warning in corpus.warnings)
-    problems, warnings = len(list(facts.all_problems())), sum(len(corpus.warnings) for corpus in facts.corpora)
+    yield from (f"warning: {warning}" for warning in facts.warnings)
+    warnings = len(facts.warnings) + sum(len(corpus.warnings) for corpus in facts.corpora)
+    problems = len(list(facts.all_problems()))
     counts = (_count(len(facts.corpora), "corpus", "corpora"), _count(problems, "problem"), _count(warnings, "warning"))
     yield ", ".join(counts)
 

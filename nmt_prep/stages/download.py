@@ -15,6 +15,7 @@ from nmt_prep.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_prep.base.progress import Progress
 from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.evaluation_segments import id_corpora_of
+from nmt_prep.cleaning.health_warnings import corpus_warnings
 from nmt_prep.config import Config, DownloadSettings, ExistingVocab, ExtractSettings
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import is_hub_id
@@ -29,7 +30,7 @@ from nmt_prep.corpora.sources.hub_files import HubFile, Listing, files_of_split,
 from nmt_prep.corpora.sources.lockfile import LockFile
 from nmt_prep.corpora.sources.partial import remove_partials
 from nmt_prep.pipeline.manifest import Counts, Manifest
-from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
+from nmt_prep.pipeline.stage import HealthWarning, Job, Outputs, Result, Stage
 from nmt_prep.subwords.byte_bpe.files import OPENAI_NAMES
 
 SACREBLEU = "sacrebleu:"
@@ -185,6 +186,10 @@ class Download(Stage[DownloadOutput, None]):
             lines = [f"  {needed.key}: put it at {path}\n    {needed.manual}" for needed, path in missing]
             raise DownloadError("\n".join(["these files must be fetched by hand, and are missing:", *lines]))
         return {needed.key: path for needed, path in paths.items()}
+
+    def warnings(self, observed: object, config: Config) -> tuple[HealthWarning, ...]:
+        del observed
+        return tuple(corpus_warnings(config))
 
     def misnamed(self, outputs: Outputs) -> str:
         for name, digest in outputs.manifest(Download).files.items():

@@ -19,7 +19,52 @@ from nmt_prep.cleaning.health_warnings import (
     side_facts,
 )
 from nmt_prep.cleaning.languages import LabelNumbers, LanguageIdentifier, Probabilities, load_identifier
+from nmt_prep.config import Config
+from nmt_prep.runs.checks import check_config
+from nmt_prep.stages.download import Download
 from nmt_prep.training.records.dataset_json import DatasetInfo
+
+
+def corpora_config(against: list[str] | None, *urls: str) -> Config:
+    train = [{"name": f"c{number}", "url": url} for number, url in enumerate(urls)]
+    clean = {"preset": "none", **({"decontaminate": {"against": against}} if against else {})}
+    data = {"name": "t", "languages": {"source": "en", "target": "de"}, "output_dir": "run", "seed": 1, "clean": clean}
+    return check_config({**data, "splits": {"train": train, "dev": [{"name": "d", "url": "d.tsv"}]}}, "c.yaml")
+
+
+WMT, TED = "opus:WMT-News/v2019/de-en", "opus:TED2020/v1/de-en"
+NONE_COMPARED = (
+    "public corpora such as c1 may contain test sets, but they are compared with none; set "
+    "clean.decontaminate.against, such as [dev, test, sacrebleu:all]"
+)
+COMPILATION = "test sets: it is a compilation of WMT test sets (https://github.com/mozilla/translations/issues/911)"
+
+
+@pytest.mark.parametrize(
+    ("against", "urls", "expected"),
+    [
+        (["dev"], [WMT], [("c0", COMPILATION)]),
+        (["dev", "opus:Books/v1/de-en"], [WMT], []),  # its pairs are dropped
+        (
+            None,
+            ["a.tsv", "opus:Books/v1/de-en"],
+            [
+                (None, NONE_COMPARED),
+            ],
+        ),
+        (None, ["a.tsv"], []),
+        (
+            ["dev"],
+            ["opus:Europarl/v7/de-en", "opus:Europarl/v8/en-de"],
+            [("c1", "duplicates: c0 is Europarl of OPUS, too; keep the latest version only")],
+        ),
+    ],
+)
+def test_warnings_about_public_corpora(
+    against: list[str] | None, urls: list[str], expected: list[tuple[str | None, str]]
+) -> None:
+    found = Download().warnings(None, corpora_config(against, *urls))
+    assert [(each.corpus, each.text) for each in found] == expected
 
 
 def info(row_length: int | None = None, max_tokens: int | None = None, **splits: dict[str, Any]) -> DatasetInfo:

@@ -28,6 +28,7 @@ from nmt_prep.config.section import descriptions, is_hub_id
 from nmt_prep.corpora.registry import column_files, format_of, option_keys, parts_of, reader_of
 from nmt_prep.corpora.sources.catalogues import describe_mtdata, describe_opus
 from nmt_prep.corpora.sources.hub import repository_address
+from nmt_prep.corpora.sources.known_corpora import licence_of
 from nmt_prep.corpora.sources.sacrebleu_sets import describe_sacrebleu
 from nmt_prep.text.fixes import parse_fixes
 
@@ -159,16 +160,25 @@ def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpu
     if _MEMBERS & given.keys():
         known = {key: value for key, value in known.items() if key not in _MEMBERS}
     url = known["url"]
+    known |= _known_licence(address)
     if "both" in url:
         url = {"both": (*url["both"], *(corpus.url.both or ())[1:])}
     return Corpus.model_validate({**known, **given, "url": url})
 
 
 def _from_hub(corpus: Corpus, address: str, languages: Languages) -> Corpus:
-    """Returns a data set of the Hugging Face Hub with its fields; by default the fields of its feature Translation."""
+    """Returns a data set of the Hugging Face Hub with its licence and its fields, by default those of a Translation."""
     repository_address(address, "datasets")
     usual = Fields(source=f"translation.{languages.source}", target=f"translation.{languages.target}")
-    return corpus if corpus.fields is not None else corpus.model_copy(update={"fields": usual})
+    known = _known_licence(address) if "licence" not in corpus.model_fields_set else {}
+    if corpus.fields is None:
+        known["fields"] = usual
+    return corpus.model_copy(update=known)
+
+
+def _known_licence(address: str) -> dict[str, Any]:
+    licence = licence_of(address)
+    return {} if licence is None else {"licence": licence}
 
 
 _CATALOGUES: Mapping[str, Callable[[str, Languages], dict[str, Any]]] = {

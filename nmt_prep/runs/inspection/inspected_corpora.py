@@ -12,7 +12,13 @@ import pyarrow as pa
 
 from nmt_prep.base.errors import AlignmentError, CorpusError, InvalidTextError, NmtPrepError
 from nmt_prep.base.sides import OTHER, SIDES, Side
-from nmt_prep.cleaning.health_warnings import SideFacts, facts_by_side, installed_identifier, language_warnings
+from nmt_prep.cleaning.health_warnings import (
+    SideFacts,
+    corpus_warnings,
+    facts_by_side,
+    installed_identifier,
+    language_warnings,
+)
 from nmt_prep.cleaning.languages import LanguageIdentifier
 from nmt_prep.config import Config, Corpus, Languages
 from nmt_prep.corpora import PairBatch, format_of, open_corpus, parts_of, reader_of
@@ -144,6 +150,7 @@ class Inspection:
     vocabularies: tuple[FileFacts, ...]  # existing vocabularies that the config names
     problems: tuple[str, ...]  # problems of vocabularies, models, evaluation sets and other files that a run needs
     model: str | None  # the model that identified the languages; None if none is installed
+    warnings: tuple[str, ...] = ()  # warnings that are not about a single corpus
 
     def all_problems(self) -> Iterator[str]:
         for corpus in self.corpora:
@@ -174,6 +181,9 @@ def inspect_config(config: Config, *, pairs: int = 3) -> Inspection:
             )
             for (split, corpus), files in zip(corpora, wanted, strict=True)
         )
+    warned = [*corpus_warnings(config)]
+    for corpus in facts:
+        corpus.warnings += [each.text for each in warned if (each.split, each.corpus) == (corpus.split, corpus.name)]
     existing = [(needed.key, looked[_identity(needed)]) for needed in vocabularies]
     # A stage checks local vocabularies, see `_others`.
     problems = [f"{key}: {problem}" for key, file in existing if file.place != "local" for problem in file.problems]
@@ -182,6 +192,7 @@ def inspect_config(config: Config, *, pairs: int = 3) -> Inspection:
         tuple(_file_facts(key, file) for key, file in existing),
         (*problems, *_others(config)),
         identified and identified[0],
+        tuple(warning.text for warning in warned if warning.corpus is None),
     )
 
 

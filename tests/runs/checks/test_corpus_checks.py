@@ -64,6 +64,12 @@ def test_explicit_keys_of_the_config_win() -> None:
     }
 
 
+def test_a_known_licence_is_filled_in_unless_the_config_states_one() -> None:
+    assert corpus("opus:Tatoeba/v1/en-zh")["licence"] == "CC-BY-2.0-FR"
+    assert corpus("opus:Tatoeba/v1/en-zh", licence="own")["licence"] == "own"
+    assert corpus("hf:allenai/nllb/en-zh")["licence"] == "ODC-By-1.0"
+
+
 def test_a_checksum_of_a_catalogue_id() -> None:
     assert corpus("opus:B/v1/en-zh", sha256="0" * 64)["sha256"] == {"both": "0" * 64}
 

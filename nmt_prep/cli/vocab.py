@@ -80,7 +80,7 @@ def encode(
         around = frame.Frame.of(tokenizer, tag, eos=False)
     except VocabularyError as error:
         raise VocabularyError(f"--tag: {vocab}: {error}") from error
-    inner = tokenizer.inner if isinstance(tokenizer, subwords.WordsTokenizer) else tokenizer
+    inner = subwords.inner_of(tokenizer)
     written: Callable[[Ragged], pa.Array] = piece_text.id_lines
     if form == "pieces":
         written = piece_text.PieceText(tokenizer).lines
@@ -116,7 +116,7 @@ def decode(
         raise typer.BadParameter("--like needs --documents, the piece between two segments")
     check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab, "--like": like})
     tokenizer = _loaded(vocab, id_layout, {} if separator is None else {"separator": separator})
-    inner = tokenizer.inner if isinstance(tokenizer, subwords.WordsTokenizer) else tokenizer
+    inner = subwords.inner_of(tokenizer)
     read: Callable[[list[str]], Ragged] = piece_text.id_rows
     if form == "pieces":
         read = piece_text.PieceText(tokenizer).rows

@@ -111,7 +111,7 @@ class MegatronOptions(OutputOptions):
     """a piece of vocab.reserved, or null for the end of sentence: the piece for {sep}"""
 
 
-ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian"]
+ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian", "subword_nmt"]
 
 
 class TextOptions(OutputOptions):
@@ -122,8 +122,9 @@ class TextOptions(OutputOptions):
     pieces: bool = True
     """true or false: write pieces separated by spaces, or the text as it is in the corpus"""
     vocab: tuple[ListFormat, ...] = ("list",)
-    """a list of list, eole, joey and hf_marian: formats in which the vocabularies are written too: lists for
-    tensorflow/nmt and Marian, for Eole or for JoeyNMT, and the files of a MarianTokenizer"""
+    """a list of list, eole, joey, hf_marian and subword_nmt: formats in which the vocabularies are written too: lists
+    for tensorflow/nmt and Marian, for Eole or for JoeyNMT, the files of a MarianTokenizer, and those of
+    learn-joint-bpe-and-vocab"""
     tags: bool = True
     """true or false: begin lines of text with the tags of their corpora"""
     alignments: bool = False

@@ -78,6 +78,9 @@ class WordSteps(Section):
         if self.both is not None and (self.source or self.target):
             yield "give one list of steps for both sides, or {source: …, target: …}"
 
+    def __bool__(self) -> bool:
+        return bool(self.both or self.source or self.target)
+
     def of(self, side: Side) -> _Steps:
         """Returns the steps of a side."""
         return getattr(self, side) if self.both is None else self.both
@@ -204,6 +207,11 @@ class VocabOptions(Section):
     compare: Compared = ()
     words: _StepsOfSides = WordSteps()
     """a list of steps, or {source: …, target: …}: what makes words of text before it is encoded"""
+
+    @property
+    def one_file(self) -> bool:
+        """True if both sides use the same file."""
+        return self.shared
 
     @property
     def asked_size(self) -> int | None:
@@ -348,12 +356,18 @@ class SubwordNMTVocab(VocabOptions):
     """an integer >= 1, or null: the number of merges and of characters together, instead of merges"""
     min_frequency: int = Field(2, ge=0)
     """an integer >= 0: pairs that occur less often are not merged"""
+    joint: bool = False
+    """true or false: learn the codes from both sides together, but keep a vocabulary for each, and its threshold"""
     threshold: int | None = Field(None, ge=1)
     """an integer >= 1, or null: merges that made pieces that occur less often in the sample are undone"""
     separator: Text = "@@"
     """a string: the mark of pieces that do not end a word"""
     glossaries: tuple[Text, ...] = ()
     """a list of regular expressions: text that stays whole"""
+
+    @property
+    def one_file(self) -> bool:
+        return self.shared and not self.joint
 
     @property
     def size_in_names(self) -> int:

@@ -88,6 +88,11 @@ def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> To
     return dialect_in(path).load(path, id_layout=id_layout)
 
 
+def inner_of(tokenizer: Tokenizer) -> Tokenizer:
+    """Returns the tokenizer without the steps before it."""
+    return tokenizer.inner if isinstance(tokenizer, WordsTokenizer) else tokenizer
+
+
 def dialect_in(path: Path) -> Dialect[Any]:
     """Returns the dialect of a vocabulary file, detected by its name and its first bytes.
 

@@ -138,11 +138,13 @@ class Training(NamedTuple):
         progress: called with the steps of the training; None to call nothing.
         threads: number of native threads.
         memory: bytes of memory.
+        other: counts of the other side, if the sides are trained together, and each has a vocabulary.
     """
 
     progress: ProgressCallback | None
     threads: int
     memory: int
+    other: TextCounts[Any] | None = None
 
 
 class Dialect(ABC, Generic[Options]):

@@ -12,7 +12,7 @@ from nmt_prep.base.artefacts import as_json, atomic_write, write_json
 from nmt_prep.base.errors import ConfigError, NmtPrepError, VocabularyError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, Corpus, ExistingVocab
-from nmt_prep.config.vocab import VocabOptions
+from nmt_prep.config.vocab import SubwordNMTVocab, VocabOptions
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, Outputs, Result, Stage, Warnings
@@ -264,7 +264,8 @@ def vocabulary_name(config: Config, options: VocabOptions, key: str) -> str:
 
 def vocabulary_sides(config: Config) -> dict[str, tuple[Side, ...]]:
     """Returns the sides that use each vocabulary: both sides of a shared one, or one side each."""
-    return {"shared": SIDES} if config.vocab.shared else {side: (side,) for side in SIDES}
+    one = isinstance(config.vocab, VocabOptions) and config.vocab.one_file
+    return {"shared": SIDES} if one else {side: (side,) for side in SIDES}
 
 
 def side_suffix(config: Config, side: Side) -> str:
@@ -357,6 +358,8 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
             )
             for key, files in samples.items()
         ]
+        if isinstance(options, SubwordNMTVocab) and options.joint:
+            tasks = [replace(task, other=other) for task, other in zip(tasks, reversed(tasks), strict=True)]
         trained = yield from TRAIN.run(tasks)
         source, target = trained[0], trained[-1]
         return VocabOutput(source.facts, target.facts, {"source": source.pieces, "target": target.pieces})

@@ -155,6 +155,7 @@ class VocabularyTask:
     options: VocabOptions
     threads: int
     memory: int  # bytes of memory that training may use
+    other: VocabularyTask | None = None  # the vocabulary of the other side, if both are trained together
 
 
 class TrainingMeters(ExitStack):
@@ -209,13 +210,16 @@ def _train(task: VocabularyTask, meter: Meter) -> Tokenizer:
     with TrainingMeters(meter, task.key) as report:
         counts = dialect.new_counts(task.options)
         text = _lines(task, meter) if counts is None else _filled(counts, task, meter)
-        return dialect.train(text, task.options, Training(report, task.threads, task.memory))
+        other = dialect.new_counts(task.options) if task.other else None
+        if task.other is not None and other is not None:
+            other = _filled(other, task.other, meter)
+        return dialect.train(text, task.options, Training(report, task.threads, task.memory, other))
 
 
 def _filled(counts: TextCounts[Any], task: VocabularyTask, meter: Meter) -> TextCounts[Any]:
     """Fills empty counts from the files of the count round, or from the samples if there are none."""
     if not task.counted:
-        counts.add(_lines(task, meter), task.threads)
+        counts.add(_lines(task, meter), task.threads if task.other is None else 1)  # one thread keeps the order
     for counted in task.counted:
         counts.add_counted(read_counts(counted))
         counts.check_memory(task.memory)  # before the counts themselves exhaust the memory

@@ -28,8 +28,11 @@ class SubwordNMTDialect(Dialect[SubwordNMTVocab]):
 
     def train(self, text: TrainingText, options: SubwordNMTVocab, run: Training) -> SubwordNMTTokenizer:
         assert isinstance(text, WordCounts)
+        assert isinstance(run.other, WordCounts | None)
         return SubwordNMTTokenizer.train(
             text,
+            other=run.other,
+            shared=options.shared,
             merges=options.merges,
             total_symbols=options.total_symbols,
             min_frequency=options.min_frequency,

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,9 +26,9 @@ from nmt_prep.base.errors import EncodeError, VocabularyError
 from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.subword_nmt.codes import WORD_END, Codes, parse_codes, read_codes, read_counts
 from nmt_prep.subwords.subword_nmt.glossaries import Glossaries
-from nmt_prep.subwords.subword_nmt.training import SPECIALS, WordCounts, learn_codes, pieces_by_count
+from nmt_prep.subwords.subword_nmt.training import SPECIALS, WordCounts, by_count, learn_codes, pieces_by_count
 from nmt_prep.subwords.tokenizer import PieceSpans, ProgressCallback, Tokenizer, read_vocabulary, spans_by_size
-from nmt_prep.subwords.tokenizer_json import SURROGATE, list_at, parse_json
+from nmt_prep.subwords.tokenizer_json import SURROGATE, list_at, object_at, parse_json
 
 MARK = b'{"subword_nmt": 1'  # Start of a file with all parts of a tokenizer
 
@@ -54,12 +54,14 @@ class SubwordNMTTokenizer(Tokenizer):
         reserved: Sequence[str] = (),
         separator: str = "@@",
         glossaries: Sequence[str] = (),
+        counts: Mapping[str, int] | None = None,
     ) -> None:
         """Makes a tokenizer.
 
         Args:
             codes: the merges; None if words are pieces already.
             known: merges that made other pieces are undone, as with a vocabulary of subword-nmt; None to undo none.
+            counts: counts of pieces in the text of this side, before merges are undone, for :meth:`vocabulary`.
         """
         if not separator or set(separator) & set(" \r\n"):
             raise VocabularyError(f"the separator is {separator!r}; give characters that are not white space")
@@ -67,6 +69,7 @@ class SubwordNMTTokenizer(Tokenizer):
         self.separator = separator
         self.glossaries = tuple(glossaries)
         self.reserved = tuple(reserved)
+        self.counts = counts
         self._made_pieces = pieces
         self._known = None if known is None else tuple(known)
         self._cutter = Glossaries(glossaries) if glossaries else None
@@ -115,6 +118,8 @@ class SubwordNMTTokenizer(Tokenizer):
         cls,
         lines: Lines | WordCounts,
         *,
+        other: Lines | WordCounts | None = None,
+        shared: bool = False,
         merges: int | None = None,
         total_symbols: int | None = None,
         min_frequency: int = 2,
@@ -132,6 +137,8 @@ class SubwordNMTTokenizer(Tokenizer):
         most frequent first, of equally frequent ones the lowest by code points. Other symbols of the codes follow.
 
         Args:
+            other: lines of the other side, from which the codes are learned too; the threshold is for each side.
+            shared: also number the pieces of the other side, so that both sides have the same ids.
             merges: number of merges; None is 10,000.
             threshold: merges that made pieces that occur less often are undone; None to undo none.
             progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
@@ -139,26 +146,39 @@ class SubwordNMTTokenizer(Tokenizer):
             memory: bytes of memory that training may use; None means no limit.
         """
         count = threads or available_cores()
-        words = lines if isinstance(lines, WordCounts) else WordCounts.of(lines, count)
+        texts = (lines,) if other is None else (lines, other)
+        sides = [text if isinstance(text, WordCounts) else WordCounts.of(text, count) for text in texts]
+        words = WordCounts.joined(sides)
         words.check_memory(memory)
         codes = learn_codes(words, merges, total_symbols, min_frequency, progress, count)
         first = [*SPECIALS, *reserved]
-        columns = words.columns()
 
-        def counted(known: Sequence[str] | None) -> dict[str, int]:
+        def counted(side: WordCounts, known: Sequence[str] | None) -> dict[str, int]:
             tokenizer = cls(codes, SPECIALS, known=known, separator=separator, glossaries=glossaries)
+            columns = side.columns()
             return pieces_by_count(tokenizer.segment(columns.texts.to_arrow(), count), columns.counts)
 
-        known = None
-        if threshold is not None:
-            known = [piece for piece, number in counted(None).items() if number >= threshold]
+        @functools.cache
+        def known_of(side: WordCounts) -> list[str] | None:
+            if threshold is None:
+                return None
+            return [piece for piece, number in counted(side, None).items() if number >= threshold]
 
         def pieces() -> list[str]:
+            totals = Counter[str]()
+            for side in sides if shared else sides[:1]:
+                totals.update(counted(side, known_of(side)))
             # Text that was not seen, and dropout, give pieces that this text does not have.
-            others = _symbols(codes, separator) if known is None else ()
-            return list(dict.fromkeys([*first, *counted(known), *others]))
+            others = _symbols(codes, separator) if threshold is None else ()
+            return list(dict.fromkeys([*first, *by_count(totals), *others]))
 
-        return cls(codes, pieces, known=known, reserved=reserved, separator=separator, glossaries=glossaries)
+        made = cls(
+            codes, pieces, known=known_of(sides[0]), reserved=reserved, separator=separator, glossaries=glossaries
+        )
+        if other is not None:
+            counts = counted(sides[0], None)
+            made.counts = {piece: counts[piece] for piece in sorted(counts, key=lambda piece: -counts[piece])}
+        return made
 
     @classmethod
     def load(
@@ -224,6 +244,7 @@ class SubwordNMTTokenizer(Tokenizer):
 
     def _json(self) -> str:
         known = None if self._known is None else sorted(set(self._known))
+        counts = {} if self.counts is None else {"counts": self.counts}
         parts: dict[str, Any] = {
             "codes": None if self.codes is None else self.codes.text(),
             "separator": self.separator,
@@ -231,8 +252,15 @@ class SubwordNMTTokenizer(Tokenizer):
             "known": known,
             "reserved": self.reserved,
             "pieces": self._pieces,
+            **counts,
         }
         return json.dumps({"subword_nmt": 1, **parts}, ensure_ascii=False, indent=0) + "\n"
+
+    def vocabulary(self) -> list[str]:
+        """Returns the lines of the vocabulary that learn-joint-bpe-and-vocab writes for this side."""
+        if self.counts is None:
+            raise VocabularyError("the vocabulary has no counts of pieces; train it with the other side (vocab.joint)")
+        return [f"{piece} {count}" for piece, count in self.counts.items()]
 
     @classmethod
     def _from_json(cls, path: Path) -> Self:
@@ -245,6 +273,9 @@ class SubwordNMTTokenizer(Tokenizer):
         }
         if not all(isinstance(text, str) for texts in lists.values() for text in texts):
             raise VocabularyError(f"{where}: a piece or a glossary is not a string; save the file again")
+        counts = parts.get("counts")
+        if counts is not None and not all(isinstance(n, int) for n in object_at(counts, "counts", where).values()):
+            raise VocabularyError(f"{where}: a count is not an integer; save the file again")
         if not isinstance(codes, str | None) or not isinstance(parts.get("separator"), str):
             raise VocabularyError(f"{where}: codes and separator must be strings; save the file again")
         return cls(
@@ -254,6 +285,7 @@ class SubwordNMTTokenizer(Tokenizer):
             reserved=lists["reserved"],
             separator=parts["separator"],
             glossaries=lists["glossaries"],
+            counts=counts,
         )
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -40,6 +41,16 @@ class WordCounts(TextCounts[SubwordNMTWordCounter]):
         """Returns the counts of lines; errors are those of :meth:`add`."""
         counts = cls()
         counts.add(lines, threads)
+        return counts
+
+    @classmethod
+    def joined(cls, sides: Sequence[WordCounts]) -> WordCounts:
+        """Returns the counts of all sides; those of a single side as they are."""
+        if len(sides) == 1:
+            return sides[0]
+        counts = cls()
+        for side in sides:
+            counts.add_counted(side.columns())
         return counts
 
     def add(self, lines: Lines, threads: int | None = None) -> None:
@@ -92,11 +103,16 @@ def learn_codes(
 
 
 def pieces_by_count(words: pa.ChunkedArray, counts: npt.NDArray[np.int64]) -> dict[str, int]:
-    """Returns the pieces of segmented words with their counts: the most frequent first, then by code points."""
+    """Returns the pieces of segmented words with their counts."""
     lists = pc.split_pattern(words.combine_chunks(), " ")
     pieces = lists.flatten().dictionary_encode()
     each = np.repeat(counts, pc.list_value_length(lists).to_numpy())
     sums = np.zeros(len(pieces.dictionary), np.int64)
     np.add.at(sums, pieces.indices.to_numpy(), each)
     found = zip(pieces.dictionary.to_pylist(), sums.tolist(), strict=True)
-    return dict(sorted(((piece, count) for piece, count in found if piece), key=lambda item: (-item[1], item[0])))
+    return {piece: count for piece, count in found if piece}
+
+
+def by_count(counts: Mapping[str, int]) -> list[str]:
+    """Returns pieces in the order of their ids: the most frequent first, then by code points."""
+    return sorted(counts, key=lambda piece: (-counts[piece], piece))

@@ -58,6 +58,9 @@ class Marian(Output[MarianOptions]):
                 f"Marian segments text by a SentencePiece model only, and {without_spm(vocab)}; set it to true",
             )
 
+        if not options.pieces and expects_spm(vocab) and vocab.words:
+            yield "pieces", "Marian segments text without the steps of vocab.words; set it to true"
+
     def check(self, options: MarianOptions, run: RunFacts) -> None:
         has_spm = run.vocabularies["source"].load().has_spm
         pieces = not has_spm if options.pieces is None else options.pieces

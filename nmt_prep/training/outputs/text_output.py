@@ -58,6 +58,10 @@ class Text(Output[TextOptions]):
     def vocab_problems(self, options: TextOptions, vocab: Vocab) -> Iterator[tuple[str, str]]:
         if "hf_marian" in options.vocab and not expects_spm(vocab):
             yield "vocab", f"hf_marian needs a SentencePiece model, and {without_spm(vocab)}"
+        elif "hf_marian" in options.vocab and vocab.words:
+            yield "vocab", "hf_marian segments text without the steps of vocab.words; leave one of them out"
+        if "subword_nmt" in options.vocab and not getattr(vocab, "joint", False):
+            yield "vocab", "subword_nmt needs codes that are learned from both sides; set vocab.joint to true"
 
     def check(self, options: TextOptions, run: RunFacts) -> None:
         check_frames(options, run, pieces=options.pieces)

@@ -20,9 +20,10 @@ from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import ListFormat, OutputOptions
 from nmt_prep.pipeline.engines import Tick
-from nmt_prep.subwords import Tokenizer, dialect_of
+from nmt_prep.subwords import SubwordNMTTokenizer, Tokenizer, dialect_of, inner_of
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText
+from nmt_prep.subwords.words import files_of
 from nmt_prep.training.outputs.output import RunFacts, ShardTask
 from nmt_prep.training.outputs.output_pairs import TextBatch, TextPairs
 
@@ -66,10 +67,20 @@ _LISTS: Mapping[str, Callable[[Tokenizer], list[str]]] = {"list": headed_list, "
 
 
 def write_lists(directory: Path, run: RunFacts, formats: Sequence[ListFormat]) -> None:
-    """Writes ``vocab.<side>`` (format ``list``), ``vocab.<format>.<side>`` or the files of a MarianTokenizer."""
+    """Writes ``vocab.<side>`` (format ``list``), ``vocab.<format>.<side>`` or the files of a MarianTokenizer.
+
+    The format ``subword_nmt`` has files of codes too.
+    """
     for list_format in formats:
         if list_format == "hf_marian":
             write_hf_marian(directory, run)
+            continue
+        if list_format == "subword_nmt":
+            for side in SIDES:
+                tokenizer = inner_of(run.vocabularies[side].load())
+                assert isinstance(tokenizer, SubwordNMTTokenizer)
+                tokenizer.save(directory / f"codes.{run.codes[side]}")
+                write_lines(directory / f"vocab.subword_nmt.{run.codes[side]}", tokenizer.vocabulary())
             continue
         middle = "" if list_format == "list" else f".{list_format}"
         for side in SIDES:
@@ -105,19 +116,21 @@ def write_hf_marian(directory: Path, run: RunFacts) -> None:
 
 
 def copy_vocabularies(directory: Path, run: RunFacts) -> None:
-    """Copies the vocabularies, with the names that ``transformers`` loads where it can.
+    """Copies the vocabularies and the steps before them, with the names that ``transformers`` loads where it can.
 
     SentencePiece models become the files of a MarianTokenizer. A shared ``tokenizer.json`` keeps this name; one per
     side gets the name ``<side>.tokenizer.json``. Other vocabularies keep the names of their files.
     """
-    if all(run.vocabularies[side].load().has_spm for side in SIDES):
+    if all(run.vocabularies[side].load().has_spm and not run.vocabularies[side].facts.words for side in SIDES):
         write_hf_marian(directory, run)
         return
-    for side in SIDES[:1] if run.shared else SIDES:
-        path = run.vocabularies[side].path
+    for side in SIDES:
+        path, facts = run.vocabularies[side].path, run.vocabularies[side].facts
         whole = "tokenizer.json" if run.shared else f"{side}.tokenizer.json"
-        is_whole = path.suffix == ".json" and run.vocabularies[side].facts.kind != "subword_nmt"
+        is_whole = path.suffix == ".json" and facts.kind != "subword_nmt" and facts.words is None
         copy_file(path, directory / (whole if is_whole else path.name))
+        for file in [] if facts.words is None else files_of(path.with_name(facts.words)):
+            copy_file(file, directory / file.name)
 
 
 def without_spm(vocab: Vocab) -> str:

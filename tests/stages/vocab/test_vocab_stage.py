@@ -217,3 +217,22 @@ def test_steps_make_the_words_of_text_before_a_vocabulary(tmp_path: Path, monkey
     assert (folder / "vocab.small.en.2.truecase.model").read_text("utf-8").startswith("child (")
     target = nmt_prep.load_tokenizer(folder / "vocab.small.zh.words.json")
     assert target.encode("A") == nmt_prep.load_tokenizer(folder / "vocab.small.30.zh.subword_nmt.json").encode("a")
+
+
+def test_joint_codes_with_a_threshold_for_each_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vocab = {"kind": "subword_nmt", "merges": 30, "joint": True, "threshold": 20}
+    build(tmp_path / "once", vocab=vocab)
+    monkeypatch.setattr(training, "SLICE_BYTES", 2000)
+    build(tmp_path / "sliced", vocab=vocab)
+    folder = tmp_path / "once" / "run" / "vocab"
+    assert tree(tmp_path / "sliced" / "run" / "vocab") == tree(folder)
+    made = [
+        nmt_prep.SubwordNMTTokenizer.load(folder / f"vocab.small.30.{side}.subword_nmt.json") for side in ("en", "zh")
+    ]
+    assert made[0].codes == made[1].codes
+    samples = [
+        (tmp_path / "once" / "run" / "sample" / f"{side}.txt").read_text("utf-8") for side in ("source", "target")
+    ]
+    source, target = (sample.removesuffix("\n").split("\n") for sample in samples)
+    own = nmt_prep.SubwordNMTTokenizer.train(source, other=target, merges=30, threshold=20, threads=1)
+    assert (made[0].fingerprint, made[0].vocabulary()) == (own.fingerprint, own.vocabulary())

@@ -217,3 +217,28 @@ def test_text_without_spaces_gives_a_warning(caplog: pytest.LogCaptureFixture) -
     with caplog.at_level(logging.WARNING):
         SubwordNMTTokenizer.train(["今天" * 40] * 2, merges=1)
     assert "no spaces between words" in caplog.text
+
+
+def test_codes_of_both_sides_and_a_vocabulary_for_each(tmp_path: Path) -> None:
+    source, target = ["low lower low", "new newest"], ["lowest wide wider", "low wide"]
+    made = SubwordNMTTokenizer.train(source, other=target, merges=6, threshold=2, threads=1)
+    other = SubwordNMTTokenizer.train(target, other=source, merges=6, threshold=2, threads=1)
+    assert made.codes == other.codes
+    assert made.codes is not None
+    assert made.codes.text() == "#version: 0.2\nl o\nw i\nwi d\nw e\nlo w</w>\nwid e</w>\n"
+    assert made.vocabulary() == ["low 2", "we@@ 2", "n@@ 2", "e@@ 2", "lo@@ 1", "r 1", "w 1", "s@@ 1", "t 1"]
+    assert other.segment(target).to_pylist() == ["l@@ o@@ w@@ e@@ s@@ t wide w@@ i@@ d@@ e@@ r", "l@@ o@@ w wide"]
+    assert " ".join(other.pieces) == "<pad> </s> <unk> <s> e@@ l@@ o@@ w@@ wide d@@ i@@ r s@@ t w"
+    made.save(tmp_path / "v.json")
+    loaded = SubwordNMTTokenizer.load(tmp_path / "v.json")
+    assert (loaded.vocabulary(), loaded.fingerprint) == (made.vocabulary(), made.fingerprint)
+    both = [
+        SubwordNMTTokenizer.train(*lines, other=rest, merges=6, threshold=2, shared=True)
+        for lines, rest in (((source,), target), ((target,), source))
+    ]
+    assert both[0].pieces == both[1].pieces
+    assert " ".join(both[0].pieces[4:]) == "e@@ l@@ o@@ low n@@ r s@@ t w w@@ we@@ wide d@@ i@@"
+    with pytest.raises(
+        VocabularyError, match=r"train it with the other side \(vocab\.joint\)"
+    ):
+        SubwordNMTTokenizer.train(source, merges=6).vocabulary()

@@ -1,4 +1,4 @@
-"""The first examples of README run as they stand; tests/training/torch/test_readme.py runs that of PyTorch."""
+"""The first examples of README run as they stand; tests/training/torch/test_examples.py runs that of PyTorch."""
 
 from __future__ import annotations
 

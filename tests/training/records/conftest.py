@@ -13,7 +13,6 @@ from nmt_prep.base.columns import Ragged
 from nmt_prep.training.records.dataset_json import PairStats, ShardInfo
 from nmt_prep.training.records.shuffle_plan import GlobalShuffle, ShardPlan, shard_name
 from nmt_prep.training.records.writer import SpillWriter, write_shards
-from tests.training.records.runs import encode_run  # noqa: F401 - a fixture
 
 Pairs = list[tuple[list[int], list[int]]]
 

@@ -4,5 +4,3 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-
-from tests.training.records.runs import encode_run  # noqa: F401 - a fixture

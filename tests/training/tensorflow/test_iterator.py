@@ -37,6 +37,12 @@ PUBLISHED_INFER = [([[2, 2, 0], [2, 0, 3]], [3, 2]), ([[-1, 3, 3], [-1, -1, 0]],
 BASIC_LINES = ["f e a g", "c c a", "d", "c a"], ["c c", "a b", "", "b c"]
 SHARD_LINES = ["c c a", "f e a g", "d", "c a"], ["a b", "c c", "", "b c"]
 SKIP_LINES = ["c a", "c c a", "d", "f e a g"], ["b c", "a b", "", "c c"]
+PUBLISHED = [
+    (BASIC_LINES, {}, PUBLISHED_BASIC),
+    (SHARD_LINES, {"num_shards": 2, "shard_index": 1}, PUBLISHED_SHARD),
+    (SKIP_LINES, {"skip_count": 3}, PUBLISHED_SKIP_3),
+    (SKIP_LINES, {"skip_count": 0}, PUBLISHED_SKIP_0),
+]
 INFER_LINES = ["c c a", "c a", "d", "f e a g"]
 
 
@@ -76,16 +82,9 @@ class TestPublishedExpectationsInTensorFlow2:
     def _seed(self) -> None:
         tf.random.set_seed(GLOBAL_SEED)
 
-    def test_basic(self) -> None:
-        assert [literal(batch) for batch in published(BASIC_LINES)] == PUBLISHED_BASIC
-
-    def test_shard(self) -> None:
-        batches = published(SHARD_LINES, num_shards=2, shard_index=1)
-        assert [literal(batch) for batch in batches] == PUBLISHED_SHARD
-
-    def test_skip(self) -> None:
-        assert [literal(batch) for batch in published(SKIP_LINES, skip_count=3)] == PUBLISHED_SKIP_3
-        assert [literal(batch) for batch in published(SKIP_LINES, skip_count=0)] == PUBLISHED_SKIP_0
+    @pytest.mark.parametrize(("texts", "options", "expected"), PUBLISHED)
+    def test_training(self, texts: Any, options: dict[str, int], expected: Any) -> None:
+        assert [literal(batch) for batch in published(texts, **options)] == expected
 
     def test_infer(self) -> None:
         batches = list(get_infer_iterator(lines(INFER_LINES), table(), 2, "eos", src_max_len=3))
@@ -98,7 +97,9 @@ class TestPublishedExpectationsInATensorFlow1Graph:
     """The calls are those of upstream's tests: initialise tables, initialise the iterator, run until the end."""
 
     @staticmethod
-    def drain(session: Any, iterator: BatchedInput, fields: tuple[str, ...] = FIELDS) -> list[Any]:
+    def drain(session: Any, iterator: BatchedInput, fed: Any = None, fields: tuple[str, ...] = FIELDS) -> list[Any]:
+        session.run(tf.compat.v1.tables_initializer())
+        session.run(iterator.initializer, fed)
         fetched = [getattr(iterator, field) for field in fields]
         batches: list[Any] = []
 
@@ -110,21 +111,13 @@ class TestPublishedExpectationsInATensorFlow1Graph:
             run_for_ever()
         return batches
 
-    @pytest.mark.parametrize(
-        ("texts", "options", "expected"),
-        [
-            (BASIC_LINES, {}, PUBLISHED_BASIC),
-            (SHARD_LINES, {"num_shards": 2, "shard_index": 1}, PUBLISHED_SHARD),
-        ],
-    )
+    @pytest.mark.parametrize(("texts", "options", "expected"), PUBLISHED[:2])
     def test_training(self, texts: Any, options: dict[str, int], expected: Any) -> None:
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
             tf.compat.v1.set_random_seed(GLOBAL_SEED)
             iterator = published(texts, lookup_ops.index_table_from_tensor(tf.constant(TOKENS)), **options)
             shapes = [getattr(iterator, field).shape.as_list() for field in FIELDS]
             assert shapes == [[None, None]] * 3 + [[None]] * 2
-            session.run(tf.compat.v1.tables_initializer())
-            session.run(iterator.initializer)
             assert self.drain(session, iterator) == expected
 
     def test_skip_count_is_fed_at_initialisation(self) -> None:
@@ -132,11 +125,8 @@ class TestPublishedExpectationsInATensorFlow1Graph:
             tf.compat.v1.set_random_seed(GLOBAL_SEED)
             skip_count = tf.compat.v1.placeholder(shape=(), dtype=tf.int64)
             iterator = published(SKIP_LINES, skip_count=skip_count)
-            session.run(tf.compat.v1.tables_initializer())
-            session.run(iterator.initializer, feed_dict={skip_count: 3})
-            assert self.drain(session, iterator) == PUBLISHED_SKIP_3
-            session.run(iterator.initializer, feed_dict={skip_count: 0})
-            assert self.drain(session, iterator) == PUBLISHED_SKIP_0
+            assert self.drain(session, iterator, {skip_count: 3}) == PUBLISHED_SKIP_3
+            assert self.drain(session, iterator, {skip_count: 0}) == PUBLISHED_SKIP_0
 
     def test_infer_with_fed_batch_size_and_lines(self) -> None:
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -150,9 +140,8 @@ class TestPublishedExpectationsInATensorFlow1Graph:
             assert iterator.source.shape.as_list() == [None, None]
             assert iterator.source_sequence_length.shape.as_list() == [None]
             assert iterator.target_input is None
-            session.run(tf.compat.v1.tables_initializer())
-            session.run(iterator.initializer, feed_dict={batch_size: 2, fed: INFER_LINES})
-            assert self.drain(session, iterator, ("source", "source_sequence_length")) == PUBLISHED_INFER
+            values, fields = {batch_size: 2, fed: INFER_LINES}, ("source", "source_sequence_length")
+            assert self.drain(session, iterator, values, fields) == PUBLISHED_INFER
             with pytest.raises(tf.errors.InvalidArgumentError, match="batch_size must be at least 1"):
                 session.run(iterator.initializer, feed_dict={batch_size: 0, fed: INFER_LINES})
 
@@ -160,8 +149,6 @@ class TestPublishedExpectationsInATensorFlow1Graph:
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
             texts = ["a b", "é"], ["a a", "b c"]
             iterator = published(texts, use_char_encode=True)
-            session.run(tf.compat.v1.tables_initializer())
-            session.run(iterator.initializer)
             ((source, *_, source_lengths, target_lengths),) = self.drain(session, iterator)
             a, b = ([259, ord(letter) + 1, 260] + [261] * 47 for letter in "ab")
             assert sorted(source) == sorted([a + b, [259, 0xC4, 0xAA, 260] + [261] * 46 + [257] * 50])

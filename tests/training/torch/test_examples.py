@@ -1,22 +1,50 @@
+"""The examples of README for PyTorch and of the docs for JAX run as they stand there."""
+
 from __future__ import annotations
 
 import json
 import runpy
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-pytest.importorskip("jax")
+torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.torch  # the same environment
+from nmt_prep.runs.runner import run
+from tests.readme import block, copy_toy
+
+pytestmark = pytest.mark.torch
+
+
+def test_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy_toy(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    run("configs/toy.yaml")
+    shapes: list[Any] = []
+
+    def model(input_ids: Any, attention_mask: Any, labels: Any) -> SimpleNamespace:
+        assert input_ids.shape == attention_mask.shape
+        assert len(input_ids) == len(labels)
+        assert input_ids.dtype == attention_mask.dtype == labels.dtype == torch.int64
+        shapes.append(input_ids.shape)
+        return SimpleNamespace(loss=torch.zeros(()))
+
+    names: dict[str, Any] = {"model": model}
+    exec(block("python", "nmt_prep.torch"), names)
+    assert names["loss"].item() == 0
+    assert len(shapes) > 5
+    assert all(rows * width <= 4096 for rows, width in shapes)
+
 
 PAIRS = [([100 + i, *[2] * (i % 9), 1], [100 + i, *[3] * (i * i % 19), 1]) for i in range(1000)]
 
 
 def test_the_source_for_jax(encode_run: Callable[..., Path], repository: Path) -> None:
+    pytest.importorskip("jax")
     run = str(encode_run({"a": PAIRS}))
     make: Any = runpy.run_path(str(repository / "docs" / "examples" / "jax_batches.py"))["Source"]
     source = make(run, epochs=2)

@@ -220,7 +220,7 @@ def against_of(config: Config) -> tuple[str, ...]:
     """Returns the evaluation sets of a config; none if it does not clean."""
     if config.clean is None:
         return ()
-    return effective_decontamination(config.clean, config.splits).against or ()
+    return effective_decontamination(config.clean, config.own_splits).against or ()
 
 
 def is_decontaminated(config: Config, split: str, corpus: Corpus) -> bool:

@@ -25,7 +25,7 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
     Fixes and rules that apply to all corpora come first; ``overrides`` has the differences of single corpora.
     """
     common = cleaning_of(settings, config.languages, "")
-    corpora = {corpus.name: corpus for split in settings.splits for corpus in config.splits[split]}
+    corpora = {corpus.name: corpus for split in settings.splits for corpus in config.own_splits.get(split, ())}
     own = {name: cleaning_of(settings, config.languages_of(corpus), name) for name, corpus in corpora.items()}
     differences = {name: _difference(common, each) for name, each in own.items()}
     overrides = {name: each for name, each in differences.items() if each}
@@ -35,7 +35,7 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
         "rules": _in_place(rules_in_full(common), settings, config, {*chain(*(each.rules for each in own.values()))}),
         **({"overrides": overrides} if overrides else {}),
         "dedup": effective_dedup(settings).in_full(),
-        "decontaminate": effective_decontamination(settings, config.splits).model_dump(mode="json"),
+        "decontaminate": effective_decontamination(settings, config.own_splits).model_dump(mode="json"),
         "splits": [*settings.splits],
         "rejects": settings.rejects,
         "allow_empty": settings.allow_empty,

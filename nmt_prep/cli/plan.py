@@ -26,7 +26,7 @@ with delayed_imports():
     from nmt_prep.corpora.sources import hub_files
     from nmt_prep.reporting import report_tables as tables
     from nmt_prep.runs import checks, runner
-    from nmt_prep.stages import download
+    from nmt_prep.stages import divide, download
     from nmt_prep.training import curriculum
     from nmt_prep.training.records import dataset_json
 
@@ -108,12 +108,31 @@ def _print_stages(console: SafeConsole, config: Config) -> None:
 
 
 def _print_notes(console: SafeConsole, config: Config) -> None:
-    """Prints a note about the training of the vocabulary, and the files that ids of the Hugging Face Hub stand for."""
+    """Prints notes about hold-outs, the vocabulary, and the files that ids of the Hugging Face Hub stand for."""
+    for line in _divisions(config):
+        console.print(line, soft_wrap=True)
     vocab = config.vocab
     if not isinstance(vocab, ExistingVocab) and (note := subwords.dialect_of(vocab).training_note(vocab)):
         console.print(f"- {note}", soft_wrap=True)
     for line in _hub_files(config):
         console.print(line, soft_wrap=True)
+
+
+def _divisions(config: Config) -> Iterator[str]:
+    """Yields what each corpus gives up after cleaning, with the numbers of pairs if they are known."""
+    outputs = outputs_in(config.run_dir, [divide.Divide], config)
+    dropped = outputs.read(divide.Divide).dropped if outputs.manifests else {}
+    for split, corpus in config.corpora:
+        what = [
+            (f"{each.pairs:,} pairs" if each.every is None else f"every pair number divisible by {each.every}")
+            + f" held out for {each.split}{' (duplicates stay)' if each.duplicates == 'keep' else ''}"
+            for each in corpus.hold_out
+        ]
+        what += [f"at most {corpus.limit:,} pairs stay"] if corpus.limit is not None else []
+        counts = ((reason, n) for reason, n in dropped.get(split, {}).get(corpus.name, {}).items() if n)
+        told = ", ".join(f"{reason} {number:,}" for reason, number in counts)
+        if what:
+            yield f"- splits.{split}.{corpus.name}: {', '.join(what)}{f'; {told}' if told else ''}"
 
 
 def _hub_files(config: Config) -> Iterator[str]:

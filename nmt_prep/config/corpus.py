@@ -16,9 +16,11 @@ from nmt_prep.config.language_pairs import CheckedTag, FileLanguages, LanguagePa
 from nmt_prep.config.section import (
     Amount,
     Checksums,
+    Count,
     Languages,
     Mirrors,
     Name,
+    PairCount,
     Section,
     Sha256,
     Urls,
@@ -147,6 +149,33 @@ _Text = Annotated[str, Field(min_length=1)]
 _Place = Annotated[ColumnPlace, BeforeValidator(_place_of, json_schema_input_type=_Number | _Text | ColumnPlace)]
 
 
+class HoldOut(Section):
+    """Pairs of a corpus of train that become another split."""
+
+    pairs: PairCount | None = Field(None, ge=1)
+    """an integer >= 1, such as 2000 or 2k: how many pairs are drawn at random; documents are kept whole"""
+    every: Count | None = Field(None, ge=2)
+    """an integer >= 2: in place of pairs, take each pair whose position, counted from 1 after cleaning, is divisible by
+    this number"""
+    split: Name = "dev"
+    """the name of a split other than train: the split that the pairs become, beside its other corpora if it has any"""
+    duplicates: Literal["drop", "keep"] = "drop"
+    """drop or keep: what to do with pairs of train that have a line in common with a pair that is held out"""
+
+    def _problems(self) -> Iterator[str]:
+        if (self.pairs is None) == (self.every is None):
+            yield "give either pairs, a number of pairs to draw, or every"
+        if self.split == "train":
+            yield "split is train, which the pairs are taken from; name another split"
+
+
+def _hold_outs(value: object) -> object:
+    """Returns a number of pairs as a hold-out, and a single hold-out as a tuple of one."""
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    return ({"pairs": value} if isinstance(value, int | float | str) else value,)
+
+
 class Corpus(Section):
     """One named pair of files, or one file that holds both sides."""
 
@@ -216,6 +245,15 @@ class Corpus(Section):
     """a word without spaces: stands for the missing side of a monolingual corpus"""
     options: dict[str, Any] = Field(default_factory=dict)
     """a mapping: options of the reader of an installed package, by name"""
+    hold_out: Annotated[
+        tuple[HoldOut, ...],
+        BeforeValidator(_hold_outs, json_schema_input_type=PairCount | HoldOut | tuple[HoldOut, ...]),
+    ] = ()
+    """a number of pairs, a mapping, or a list of mappings: pairs of a corpus of train that become dev or another split,
+    after cleaning"""
+    limit: PairCount | None = Field(None, ge=1)
+    """an integer >= 1, such as 20M, or null for all: how many pairs stay, drawn at random, after cleaning and without
+    those that are held out"""
     scores: dict[Name, _Place] = Field(default_factory=dict)
     """a mapping from names to places: numbers that come with each pair, kept beside the compiled text"""
     document: _Place | None = None
@@ -234,6 +272,7 @@ class Corpus(Section):
 
     _pair: LanguagePair | None = PrivateAttr(None)
     _reverse: Corpus | None = PrivateAttr(None)
+    _held_out: bool = PrivateAttr(False)
 
     @model_validator(mode="before")
     @classmethod
@@ -259,7 +298,7 @@ class Corpus(Section):
         if not isinstance(data, dict) or data.get("pivot") is None:
             return data
         made: dict[str, Any] = {"url": {"both": (f"pivot:{data['pivot']}",)}, "format": "parquet"}
-        known = {"name", "pivot", "corpora", "both_directions", "tag", "licence"}
+        known = {"name", "pivot", "corpora", "both_directions", "tag", "licence", "hold_out", "limit"}
         for key in sorted(data.keys() - known):
             if data[key] != made.get(key):
                 raise ValueError(
@@ -282,6 +321,7 @@ class Corpus(Section):
             known = SIDES if self.texts is None else tuple(self.texts)
             for name in sorted(self.encoding.keys() - known):
                 yield f"encoding has {name!r}, but the corpus has {', '.join(known)}"
+        yield from self._division_problems()
         if self.documents is not None:
             yield from self._document_problems(self.documents)
         if self.awaits_catalogue:
@@ -290,6 +330,16 @@ class Corpus(Section):
             yield "sha256 must be {source: …, target: …}, like url"
         if (self.sha256.source or self.sha256.target) and self.url.both is not None:
             yield "sha256 must be one checksum, because url is one file"
+
+    def _division_problems(self) -> Iterator[str]:
+        if self.is_divided and self.role == "vocab":
+            yield "hold_out and limit are for pairs, and a corpus of role vocab has none; remove them"
+        if self.hold_out and self.role != "parallel":
+            yield "hold_out needs pairs of two languages; remove it, or role"
+        if self.document is not None and any(each.every for each in self.hold_out):
+            yield "hold_out.every takes documents apart; give a number of pairs, which keeps them whole"
+        if len({each.split for each in self.hold_out}) < len(self.hold_out):
+            yield "hold_out names a split twice; name each once"
 
     def _document_problems(self, documents: Documents) -> Iterator[str]:
         if len(self.sides) == 1 or self.role != "parallel":
@@ -315,12 +365,29 @@ class Corpus(Section):
     @property
     def is_fetched(self) -> bool:
         """True if the corpus has files that the stages download and extract provide."""
-        return not self.is_local and self.pivot is None
+        return not (self.is_local or self.pivot is not None or self.is_held_out)
 
     @property
     def is_made(self) -> bool:
-        """True if the program makes the pairs, from documents or by joining other corpora."""
-        return self.documents is not None or self.pivot is not None
+        """True if the program makes the pairs, from documents or other corpora."""
+        return self.documents is not None or self.pivot is not None or self.is_held_out
+
+    @property
+    def is_held_out(self) -> bool:
+        """True for pairs that the corpus of train with the same name gives up. They have no files of their own."""
+        return self._held_out
+
+    @property
+    def is_divided(self) -> bool:
+        """True if the corpus gives up pairs after cleaning."""
+        return bool(self.hold_out) or self.limit is not None
+
+    def held_out(self) -> Corpus:
+        """Returns the corpus of the pairs that this corpus of train gives up."""
+        copy = self.model_copy(update={"documents": None, "pivot": None, "hold_out": (), "limit": None})
+        copy._held_out = True
+        copy._reverse = None if self._reverse is None else self._reverse.held_out()
+        return copy
 
     @property
     def pair(self) -> LanguagePair | None:

@@ -30,6 +30,8 @@ class OutputOptions(Section):
     shards: Shards = Field(default_factory=dict)
     """a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default that of
     records.shards"""
+    order: Literal["shuffled", "corpus"] = "shuffled"
+    """shuffled or corpus: the order of the records, or that of the corpora and their lines"""
     corpus: bool = False
     """true or false: also write the name of each pair's corpus, if the kind has a place for it"""
 

@@ -64,14 +64,35 @@ class ExtractSettings(Section):
 class SampleSettings(Section):
     """The sample of lines that the vocabularies are built from."""
 
-    bytes_per_corpus: Count = Field(100_000_000, ge=1)
-    """a number of bytes >= 1: how much of each side of each corpus is sampled"""
+    bytes_per_corpus: Annotated[Count, Field(ge=1)] | Literal["all"] = 100_000_000
+    """a number of bytes >= 1, or all: how much of each side of each corpus is sampled"""
+    bytes_per_file: Count | None = Field(None, ge=1)
+    """a number of bytes >= 1, such as 1e6, or null: how much of each file is sampled, as Tensor2Tensor does, in place
+    of bytes_per_corpus; the lines are raw"""
     origin: Literal["cleaned", "raw"] = Field("cleaned", alias="from")
-    """cleaned or raw: lines that cleaning left, or all lines of the corpora; without a section clean, both are all
-    lines"""
+    """cleaned or raw: lines that cleaning, hold_out and limit left, or all lines of the corpora; if there is none of
+    these, both are all lines"""
     temperature: Annotated[float, Field(ge=1, strict=False)] | Literal["equal"] | None = None
     """a number >= 1, or equal, or null for all that bytes_per_corpus allows: makes the share of each language in a
     config with pairs proportional to its bytes to the power 1 / temperature, or all shares equal"""
+
+    @property
+    def budget(self) -> int:
+        """The characters of each text, or its bytes with a temperature."""
+        if self.bytes_per_file is not None:
+            return self.bytes_per_file
+        return 1 << 62 if self.bytes_per_corpus == "all" else self.bytes_per_corpus
+
+    @property
+    def raw(self) -> bool:
+        """True if the lines are those of the files."""
+        return self.origin == "raw" or self.bytes_per_file is not None
+
+    def _problems(self) -> Iterator[str]:
+        if self.bytes_per_file is not None and {"bytes_per_corpus", "temperature"} & self.model_fields_set:
+            yield "bytes_per_file cannot be combined with bytes_per_corpus and temperature; remove one of them"
+        if self.bytes_per_file is not None and "origin" in self.model_fields_set and self.origin == "cleaned":
+            yield "bytes_per_file counts the lines of files; set from: raw, or bytes_per_corpus"
 
 
 class AlignSettings(Section):
@@ -225,6 +246,7 @@ class Config(Section):
 
     def _problems(self) -> Iterator[str]:
         yield from self._split_problems()
+        yield from self._hold_out_problems()
         yield from self._document_problems()
         yield from self._weight_problems()
         yield from self._training_problems()
@@ -233,6 +255,7 @@ class Config(Section):
     def _split_problems(self) -> Iterator[str]:
         if "train" not in self.splits:
             yield "splits has no train: the vocabularies are built from it"
+        known = dict.fromkeys([*self.splits, *(each.split for _, corpus in self.corpora for each in corpus.hold_out)])
         for split, corpora in self.splits.items():
             names = [corpus.name for corpus in corpora]
             repeated = sorted({name for name in names if names.count(name) > 1})
@@ -248,12 +271,23 @@ class Config(Section):
             "records.shards": self.records.shards,
         }
         for key, splits in named.items():
-            for split in sorted(set(splits) - set(self.splits)):
-                near = did_you_mean(split, self.splits)
-                yield f"{key} names {split!r}{near or ';'} the splits are {', '.join(self.splits)}"
+            for split in sorted(set(splits) - set(known)):
+                near = did_you_mean(split, known)
+                yield f"{key} names {split!r}{near or ';'} the splits are {', '.join(known)}"
             for split in splits:
                 if [*splits].count(split) > 1:
                     yield f"{key} names {split!r} twice; name each split once"
+
+    def _hold_out_problems(self) -> Iterator[str]:
+        for split, corpus in self.corpora:
+            if corpus.hold_out and split != "train":
+                yield f"splits.{split}.{corpus.name}: hold_out is for corpora of train; remove it"
+            for each in corpus.hold_out:
+                if any(other.name == corpus.name for other in self.splits.get(each.split, ())):
+                    yield (
+                        f"splits.{each.split} has the corpus {corpus.name!r}, and hold_out adds another with this "
+                        "name; rename one"
+                    )
 
     def _document_problems(self) -> Iterator[str]:
         if self.documents is None:
@@ -355,6 +389,25 @@ class Config(Section):
     def corpora(self) -> list[tuple[str, Corpus]]:
         """All corpora with their splits, in order."""
         return [(split, corpus) for split, corpora in self.splits.items() for corpus in corpora]
+
+    @property
+    def divides(self) -> bool:
+        """True if corpora give up pairs after cleaning."""
+        return any(corpus.is_divided for _, corpus in self.corpora)
+
+    @property
+    def own_splits(self) -> dict[str, tuple[Corpus, ...]]:
+        """The corpora with pairs of their own, by split: none that are held out of train."""
+        own = {split: tuple(each for each in corpora if not each.is_held_out) for split, corpora in self.splits.items()}
+        return {split: corpora for split, corpora in own.items() if corpora}
+
+    def with_held_out(self) -> Config:
+        """Returns the config with the corpora that are held out of train, after the other corpora of their splits."""
+        splits = {**self.splits}
+        for corpus in self.splits["train"]:
+            for each in corpus.hold_out:
+                splits[each.split] = (*splits.get(each.split, ()), corpus.held_out())
+        return self.model_copy(update={"splits": splits})
 
     def directed(self, split: str) -> tuple[Corpus, ...]:
         """Returns the corpora of a split, each followed by its other direction if both directions are used."""

@@ -35,6 +35,13 @@ def _parse_amount(value: object) -> object:
     return int(float(match[1]) * _MEMORY_UNITS[match[2].upper()])
 
 
+def _parse_count(value: object) -> object:
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kKMB])\s*", value) if isinstance(value, str) else None
+    if match is None:
+        return _whole_number(value)
+    return round(float(match[1]) * {"K": 10**3, "M": 10**6, "B": 10**9}[match[2].upper()])
+
+
 def _whole_number(value: object) -> object:
     """Returns a float such as 1e8 as an integer, because people write large numbers like that."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -52,6 +59,14 @@ Amount = Annotated[
     WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string"}]}),
 ]
 """A number of bytes, with or without a unit."""
+
+
+PairCount = Annotated[
+    int,
+    BeforeValidator(_parse_count),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string"}]}),
+]
+"""A number of pairs, with or without k, M or B for thousands, millions or billions."""
 
 
 def default_kind(kind: str) -> BeforeValidator:

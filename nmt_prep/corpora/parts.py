@@ -96,6 +96,9 @@ class PairFile:
         return self.source_bytes + self.target_bytes - 2 * self.pairs
 
     def below(self, directory: Path) -> PairFile:
+        """Returns the file with its path below a directory, or beside it if the path begins with ``../``."""
+        if self.file.startswith("../"):  # the directory itself need not exist
+            return replace(self, file=self.file[3:]).below(directory.parent)
         return replace(self, file=str(directory / self.file))
 
     def reverse(self, corpus: str) -> PairFile:

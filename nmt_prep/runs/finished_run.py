@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,6 +17,7 @@ from nmt_prep.runs.viewing import Wanted, chosen_in
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.divide import Divide
 from nmt_prep.stages.encode.encode_stage import Encode
 from nmt_prep.stages.report import Report
 from nmt_prep.training.records.dataset_json import CorpusInfo, load_dataset_info
@@ -66,7 +68,7 @@ class Run:
             for split, corpora in self._records(outputs).items()
             for corpus in corpora
         }
-        rows = []
+        rows: list[dict[str, Any]] = []
         for split, corpora in outputs.read(Compile).corpora.items() if Compile.name in outputs.manifests else ():
             for corpus, counts in corpora.items():
                 own = cleaned.get(split, {}).get(corpus)
@@ -80,6 +82,10 @@ class Run:
                         "encoded": encoded.get((split, corpus)),
                     }
                 )
+        held_out = outputs.read(Divide).held_out if Divide.name in outputs.manifests else {}
+        for (split, corpus), files in held_out.items():
+            pairs = sum(file.pairs for file in files)
+            rows.append({"split": split, "corpus": corpus, "cleaned": pairs, "encoded": encoded.get((split, corpus))})
         numbers = [(name, pa.int64()) for name in ("read", "compiled", "cleaned", "encoded")]
         return pa.Table.from_pylist(rows, schema=pa.schema([("split", pa.string()), ("corpus", pa.string()), *numbers]))
 
@@ -103,8 +109,8 @@ class Run:
         """Returns pairs as a stage left them, as a table; its method ``to_pandas`` returns a DataFrame.
 
         Args:
-            stage: ``compile``, ``clean`` or ``encode``, whose records are decoded, or ``rejected`` for the pairs that
-                cleaning dropped; by default, the last stage that has text.
+            stage: ``compile``, ``clean``, ``divide`` or ``encode``, whose records are decoded, or ``rejected`` for the
+                pairs that cleaning dropped; by default, the last stage that has text.
             split: the split.
             corpus: a corpus of the split; None for all.
             sample: number of pairs to draw at random.
@@ -119,7 +125,8 @@ class Run:
         outputs = outputs_in(self.root, STAGES)
         if stage is None:
             cleaned = Clean.name in outputs.manifests and split in outputs.read(Clean).parts
-            stage = Clean.name if cleaned else Compile.name
+            divided = Divide.name in outputs.manifests and split in outputs.read(Divide).parts
+            stage = Divide.name if divided else Clean.name if cleaned else Compile.name
         number = sample if sample is not None else _ALL if first is None else first
         wanted = Wanted(split, corpus, None, matching, number, None if sample is None else seed, pieces=False)
         rows = list(chosen_in(outputs, stage, wanted))

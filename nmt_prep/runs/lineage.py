@@ -31,6 +31,7 @@ from nmt_prep.stages.clean import REJECTED, Clean
 from nmt_prep.stages.compile import corpus_files, file_steps
 from nmt_prep.stages.compile.compile_tasks import drop_reason, kept_rows
 from nmt_prep.stages.compile.slices import whole_steps
+from nmt_prep.stages.divide import Divide, reason_for
 from nmt_prep.stages.encode.encode_stage import Encode
 from nmt_prep.stages.pair_files import compiled_pairs, pair_files
 from nmt_prep.training.records.dataset_json import load_dataset_info
@@ -171,13 +172,13 @@ class FilePlace:
         return f"{self.file}, {self.unit} {self.number:,}"
 
 
-def corpus_of(config: Config, split: str, name: str) -> tuple[int, Corpus]:
-    """Returns a corpus by its name, or the name of one of its directions, and its number in the split."""
+def corpus_of(config: Config, split: str, name: str) -> tuple[str, int, Corpus]:
+    """Returns the split, number and corpus that a corpus, or one of its directions, was read as."""
     if split not in config.splits:
         raise ArgumentError(f"there is no split {split!r}; the splits are {', '.join(config.splits)}")
     for index, corpus in enumerate(config.splits[split]):
         if name in (corpus.name, corpus.reverse and corpus.reverse.name):
-            return index, corpus
+            return corpus_of(config, "train", name) if corpus.is_held_out else (split, index, corpus)
     known = ", ".join(corpus.name for corpus in config.directed(split))
     raise ArgumentError(f"there is no corpus {name!r} in {split}; its corpora are {known}")
 
@@ -187,11 +188,10 @@ class CorpusRows:
 
     def __init__(self, outputs: Outputs, split: str, name: str) -> None:
         """Finds the corpus; reads no file."""
-        index, self._corpus = corpus_of(outputs.config, split, name)
+        self._split, index, self._corpus = corpus_of(outputs.config, split, name)
         self._outputs = outputs
-        self._split = split
         self._name = name
-        self._source = corpus_files(outputs, split, index, self._corpus)
+        self._source = corpus_files(outputs, self._split, index, self._corpus)
 
     def row_of(self, number: int) -> int:
         """Returns the row of the n-th compiled pair, counted from 0, of a corpus whose parts have no rows."""
@@ -233,6 +233,8 @@ class CorpusRows:
                     return number, before + int(places[0])
                 before += len(batch)
         self.number_of(row)  # raises an error if it was not compiled
+        if reason := reason_for(self._outputs, self._split, self._corpus, row):
+            raise self._dropped(row, Divide.name, reason)
         raise self._dropped(row, "clean", self._rejection(row))
 
     def files_of(self, row: int) -> list[FilePlace]:

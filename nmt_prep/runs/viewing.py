@@ -29,8 +29,9 @@ from nmt_prep.stages import STAGES
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean.parts import REJECTED
 from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.divide import Divide
 from nmt_prep.stages.encode.encode_stage import Encode
-from nmt_prep.stages.pair_files import pair_files
+from nmt_prep.stages.pair_files import cleaned_files, pair_files
 from nmt_prep.stages.sentences import documents_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords import Tokenizer
@@ -67,9 +68,16 @@ def chosen(config: Config, stage: str | None, wanted: Wanted) -> Iterator[Row]:
     """Yields pairs of a run as a stage left them, as :func:`chosen_in`; None is the last stage that has text."""
     return chosen_in(
         outputs_in(config.run_dir, STAGES, config),
-        stage or ("clean" if config.cleans(wanted.split) else "compile"),
+        stage or last_stage(config, wanted.split),
         wanted,
     )
+
+
+def last_stage(config: Config, split: str) -> str:
+    """Returns the last stage that has the text of a split."""
+    if any(corpus.is_divided or corpus.is_held_out for corpus in config.splits.get(split, ())):
+        return Divide.name
+    return Clean.name if config.cleans(split) else Compile.name
 
 
 def chosen_in(outputs: Outputs, stage: str, wanted: Wanted) -> Iterator[Row]:
@@ -84,9 +92,10 @@ def chosen_in(outputs: Outputs, stage: str, wanted: Wanted) -> Iterator[Row]:
             if file.partition("/")[0] == wanted.split
         ]
         return _picked(wanted, files, of_corpus=wanted.corpus is None)
-    if stage not in {Compile.name, Clean.name}:
-        raise ArgumentError(f"no stage {stage!r} has pairs; choose compile, clean, rejected or encode")
-    parts = _parts(outputs, Clean if stage == Clean.name else Compile, wanted.split)
+    of_text: dict[str, type[AnyStage]] = {each.name: each for each in (Compile, Clean, Divide)}
+    if stage not in of_text:
+        raise ArgumentError(f"no stage {stage!r} has pairs; choose {', '.join(of_text)}, rejected or encode")
+    parts = _parts(outputs, of_text[stage], wanted.split)
     _check_corpus(wanted, [part.corpus for part in parts])
     rows = _of_parts(wanted, parts) if wanted.row is None else _one_row(outputs, parts, wanted)
     return _with_pieces(outputs, rows) if wanted.pieces else rows
@@ -153,8 +162,8 @@ def _parts(outputs: Outputs, stage: type[AnyStage], split: str) -> list[PairFile
         if split in config.splits and not config.cleans(split):
             raise ArgumentError(f"the split {split} is not cleaned (clean.splits); use --stage compile")
     require(outputs, stage)
-    if stage is Clean and config is not None:
-        parts = pair_files(outputs)
+    if stage is not Compile and config is not None:
+        parts = pair_files(outputs) if stage is Divide else cleaned_files(outputs)
     else:
         directory = outputs.directory_of(stage)
         parts = {name: [part.below(directory) for part in files] for name, files in outputs.read(stage).parts.items()}

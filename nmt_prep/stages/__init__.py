@@ -4,6 +4,7 @@ from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.stages.align import Align
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.divide import Divide
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode.encode_stage import Encode
 from nmt_prep.stages.extract import Extract
@@ -20,6 +21,7 @@ STAGES: tuple[AnyStage, ...] = (
     Sentences(),
     Compile(),
     Clean(),
+    Divide(),
     Align(),
     Sample(),
     Vocabulary(),

@@ -39,7 +39,7 @@ SACREBLEU = "sacrebleu:"
 
 def fetched_corpora(config: Config) -> Iterator[tuple[str, Corpus]]:
     """Yields all corpora whose files are needed, with their splits: first the config's, then evaluation sets by id."""
-    yield from config.corpora
+    yield from ((split, corpus) for split, corpora in config.own_splits.items() for corpus in corpora)
     yield from ((SACREBLEU, corpus) for corpus in id_corpora_of(config))
 
 

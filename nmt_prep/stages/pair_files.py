@@ -1,8 +1,8 @@
-"""Finds the pairs that the stages after cleaning read: the cleaned parts of a split, or else the compiled parts."""
+"""Finds the pairs that the stages after cleaning read: the divided, cleaned or compiled parts of a split."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 import pyarrow as pa
@@ -12,13 +12,13 @@ from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.corpora.parts import PairFile, scores_of
 from nmt_prep.pipeline.stage import AnyStage, Outputs
-from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.divide import Divide, whole_parts, whole_stages
 
 
 def pair_stages(config: Config) -> tuple[type[AnyStage], ...]:
     """Returns the stages whose output :func:`pair_files` reads."""
-    return (Compile,) if config.clean is None else (Compile, Clean)
+    return (*whole_stages(config), *((Divide,) if config.divides else ()))
 
 
 def pair_files(job: Outputs) -> dict[str, list[PairFile]]:
@@ -26,12 +26,20 @@ def pair_files(job: Outputs) -> dict[str, list[PairFile]]:
 
     The files of a corpus that is used in both directions come twice, as files of two corpora.
     """
-    compiled, cleaned = compiled_files(job), {} if job.config.clean is None else job.read(Clean).parts
-    directory = job.directory_of(Clean)
-    for split, parts in cleaned.items():
-        vocab = {corpus.name for corpus in job.config.splits[split] if corpus.role == "vocab"}
-        compiled[split] = [part.below(directory) for part in parts if part.corpus not in vocab]
-    return {split: list(_directed(job.config.splits[split], parts)) for split, parts in compiled.items()}
+    return _all_directed(job, {**whole_parts(job), **(job.read(Divide).parts if job.config.divides else {})})
+
+
+def cleaned_files(job: Outputs) -> dict[str, list[PairFile]]:
+    """Returns the same files before pairs are held out or left out by a limit."""
+    return _all_directed(job, whole_parts(job))
+
+
+def _all_directed(job: Outputs, found: Mapping[str, Sequence[PairFile]]) -> dict[str, list[PairFile]]:
+    directory = job.directory_of(Divide)
+    return {
+        split: list(_directed(job.config.splits[split], [part.below(directory) for part in parts]))
+        for split, parts in found.items()
+    }
 
 
 def _directed(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> Iterator[PairFile]:

@@ -27,6 +27,7 @@ from nmt_prep.reporting.sections.flow import corpus_flow
 from nmt_prep.reporting.sections.provenance import shown_config, shown_settings, signature
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.divide import Divide, counts_of
 from nmt_prep.stages.download import (
     MERGES,
     Download,
@@ -57,7 +58,8 @@ class Report(Stage[NoOutput, None]):
     version = 5
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        reads = (*self.reads, Clean) if config.clean is not None else self.reads  # all of pair_stages
+        cleaned, divided = (Clean,) if config.clean is not None else (), (Divide,) if config.divides else ()
+        reads = (*self.reads, *cleaned, *divided)
         existing = isinstance(config.vocab, ExistingVocab)
         of_documents = tuple(stage for stage in documents_stages(config) if stage is Sentences)
         return (*of_documents, *(stage for stage in reads if not existing or stage is not Sample))
@@ -192,7 +194,7 @@ def _comparison(job: Job) -> Json:
 
 def _corpora(job: Job, info: DatasetInfo) -> Json:
     """Returns the counts of compile, and tag, licence and role of each corpus in the config."""
-    compiled = job.read(Compile).corpora
+    compiled = counts_of(job)
     tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
     return {
         split: {
@@ -209,18 +211,22 @@ def _corpora(job: Job, info: DatasetInfo) -> Json:
 
 
 def _flow(job: Job, profile: Json) -> Json:
-    compiled, cleaned = job.read(Compile), None if job.config.clean is None else job.read(Clean)
-    sizes = _text_bytes(compiled.parts)
+    compiled, cleaned = counts_of(job), None if job.config.clean is None else job.read(Clean)
+    divided = job.read(Divide) if job.config.divides else None
+    sizes = _text_bytes(job.read(Compile).parts)
     left = {} if cleaned is None else _text_bytes(cleaned.parts)
+    last = {} if divided is None else _text_bytes(divided.parts)
     rejected = {} if cleaned is None else job.observed(Clean).rejected
 
     def flow(split: str, corpus: str) -> Json:
         counts = cleaned.corpora.get(split, {}).get(corpus) if cleaned else None
+        taken = divided.dropped.get(split, {}).get(corpus) if divided else None
         return corpus_flow(
-            as_json(compiled.corpora[split][corpus]),
-            sizes[split, corpus],
+            as_json(compiled[split][corpus]),
+            sizes.get((split, corpus), last.get((split, corpus), 0)),
             None if counts is None else {**as_json(counts), "bytes": left[split, corpus]},
             rejected[split][corpus].bytes if counts is not None else {},
+            None if taken is None else {"dropped": taken, "bytes": last[split, corpus]},
             profile.get(split, {}).get(corpus),
         )
 
@@ -240,7 +246,7 @@ def _pairs(job: Job, info: DatasetInfo, profile: Json) -> Json:
     config, split = job.config, "train"
     if config.pairs is None:
         return {}
-    compiled, cleaned = job.read(Compile).corpora, {} if config.clean is None else job.read(Clean).corpora
+    compiled, cleaned = counts_of(job), {} if config.clean is None else job.read(Clean).corpora
     draws = {heat: tempered_draws(info.corpora[split], heat) for heat in SHOWN_TEMPERATURES}
     numbers = {corpus.name: number for number, corpus in enumerate(info.corpora[split])}
     pairs: dict[str, Json] = {}

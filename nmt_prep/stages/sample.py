@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -26,7 +26,7 @@ from nmt_prep.base.columns import joined_lines
 from nmt_prep.base.digests import StepRange
 from nmt_prep.base.errors import CorpusError, InvalidTextError
 from nmt_prep.base.sides import SIDES, Side
-from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.config import Config, Corpus, ExistingVocab
 from nmt_prep.config.schema import SampleSettings
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
@@ -42,6 +42,7 @@ from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_s
 from nmt_prep.stages.compile.compile_health import observed_sides
 from nmt_prep.stages.compile.compile_tasks import FAULTS
 from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
+from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.sentences import documents_stages
 from nmt_prep.text.chunks import UTF8_MARK, changed, raw_chunks
 
@@ -167,30 +168,33 @@ class Sample(Stage[SampleOutput, Sampled]):
         return not isinstance(config.vocab, ExistingVocab)
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (Clean,) if _from_cleaned(config) else (*documents_stages(config), Compile)
+        if not _from_pairs(config):
+            return (*documents_stages(config), Compile)
+        return (*(documents_stages(config) if not config.cleans("train") else ()), *pair_stages(config))
 
     def settings(self, config: Config) -> dict[str, object]:
         corpora = config.splits["train"]
         settings: dict[str, object] = {
-            "sample.bytes_per_corpus": config.sample.bytes_per_corpus,
+            "sample.bytes_per_corpus": config.sample.budget,
             "splits.train": [corpus.name for corpus in corpora],
         }
         if config.pairs is not None:
             settings["sample.temperature"] = config.sample.temperature
             settings["splits.train.pairs"] = sampled_sides(config)
-        if _from_cleaned(config):
-            return {**settings, "sample.from": config.sample.origin}
-        for corpus in corpora:
+        if config.sample.bytes_per_file is not None:
+            settings["sample.bytes_per_file"] = True
+        if _from_pairs(config):
+            settings["sample.from"] = config.sample.origin
+        for corpus in corpora if not config.cleans("train") or not _from_pairs(config) else ():
             settings |= reading_settings(f"splits.train.{corpus.name}", corpus, config.languages)
         return settings
 
     def work(self, job: Job) -> Rounds[Sampled]:
         sampled = sampled_sides(job.config)
-        lines = _cleaned_lines if _from_cleaned(job.config) else _raw_lines
         sides: dict[Side, list[tuple[str, RawLines | CleanedLines]]] = {side: [] for side in SIDES}
         for index, corpus in enumerate(job.config.splits["train"]):
             for side, read, language in sampled[corpus.name]:
-                sides[side].append((language, lines(job, index, read)))
+                sides[side] += ((language, lines) for lines in _lines(job, index, read))
         unit: Unit = "characters" if job.config.sample.temperature is None else "bytes"
         budgets = _budgets(job.config.sample, [each for side in SIDES for each in sides[side]])
         tasks = {
@@ -247,9 +251,9 @@ def _budgets(settings: SampleSettings, texts: Sequence[tuple[str, RawLines | Cle
     larger; its lines are then repeated.
     """
     if settings.temperature is None:
-        yield from (settings.bytes_per_corpus for _ in texts)
+        yield from (settings.budget for _ in texts)
         return
-    sizes = [min(settings.bytes_per_corpus, text.bytes) for _, text in texts]
+    sizes = [min(settings.budget, text.bytes) for _, text in texts]
     total: dict[str, int] = {}
     for (language, _), size in zip(texts, sizes, strict=True):
         total[language] = total.get(language, 0) + size
@@ -261,9 +265,28 @@ def _budgets(settings: SampleSettings, texts: Sequence[tuple[str, RawLines | Cle
         yield int(round(whole * weights[language] * size / total[language], 3)) if size else 0
 
 
-def _from_cleaned(config: Config) -> bool:
-    """Returns true if the sample is taken from cleaned text."""
-    return config.cleans("train") and config.sample.origin == "cleaned"
+def _from_pairs(config: Config) -> bool:
+    """Returns true if the sample is taken from text that was cleaned or divided."""
+    divided = any(corpus.is_divided for corpus in config.splits["train"])
+    return (config.cleans("train") or divided) and not config.sample.raw
+
+
+def _lines(job: Job, index: int, side: Side) -> Iterator[RawLines | CleanedLines]:
+    corpus = job.config.splits["train"][index]
+    if _from_pairs(job.config) and (corpus.role != "vocab" or job.config.cleans("train")):
+        yield _left_lines(job, corpus, side)
+        return
+    whole = _raw_lines(job, index, side)
+    if job.config.sample.bytes_per_file is None:
+        yield whole
+        return
+    total = sum(map(whole.source.size, whole.source.files)) or 1
+    for files in whole.source.files:
+        yield replace(
+            whole,
+            source=replace(whole.source, files=[files]),
+            bytes=whole.bytes * whole.source.size(files) // total,
+        )
 
 
 def _raw_lines(job: Job, index: int, side: Side) -> RawLines:
@@ -280,13 +303,19 @@ def _raw_lines(job: Job, index: int, side: Side) -> RawLines:
     )
 
 
-def _cleaned_lines(job: Job, index: int, side: Side) -> CleanedLines:
-    corpus, directory = job.config.splits["train"][index], job.directory_of(Clean)
-    parts = [
-        part for part in job.read(Clean).parts["train"] if part.corpus == corpus.name and side in observed_sides(corpus)
+def _left_lines(job: Job, corpus: Corpus, side: Side) -> CleanedLines:
+    """Returns the lines that cleaning and hold-outs leave."""
+    cleaned = corpus.role == "vocab"  # such lines are not among the pairs
+    files = [part.below(job.directory_of(Clean)) for part in job.read(Clean).parts["train"]] if cleaned else None
+    parts = [part for part in files or pair_files(job)["train"] if part.corpus == corpus.name]
+    sizes = [part.source_bytes if side == "source" else part.target_bytes for part in parts]
+    counts = job.read(Compile).corpora["train"][corpus.name]
+    whole = counts.source_bytes if side == "source" else counts.target_bytes
+    # Compiled parts know only the size of both sides, so their share of the side is estimated by their pairs.
+    known = [
+        whole * part.pairs // counts.pairs_in if size is None else size for part, size in zip(parts, sizes, strict=True)
     ]
-    size = sum((part.source_bytes if side == "source" else part.target_bytes) or 0 for part in parts)
-    return CleanedLines(tuple(directory / part.file for part in parts), side, size)
+    return CleanedLines(tuple(part.path for part in parts if side in observed_sides(corpus)), side, sum(known))
 
 
 def stride_of(size_in_bytes: int, budget: int) -> int:

@@ -22,7 +22,7 @@ from nmt_prep.stages import sample
 from nmt_prep.stages.sample import affordable, sampled_lines, stride_of
 from tests.conftest import examples
 from tests.corpora.formats.builders import reader
-from tests.corpus import corpus_config, write_corpus
+from tests.corpus import corpus_config, write_corpus, write_tgz
 from tests.reference.sampling import sample as reference
 from tests.stages.runs import config_of, manifest, run
 
@@ -108,6 +108,22 @@ def test_the_budget_applies_to_each_side_of_each_corpus(tmp_path: Path) -> None:
     config = config_of(tmp_path, *train, sample={"bytes_per_corpus": 6})
     # 12 bytes / 6 / 2 = 1: every second line; 6 bytes / 6 / 2 = 0: every line
     assert sampled(config) == (b"def\ndef\n", b"1\n2\n3\n1\n2\n3\n")
+
+
+@pytest.mark.parametrize(
+    ("sample", "expected"),
+    [
+        ({"bytes_per_corpus": 2}, (b"d\n", b"4\n")),  # 12 / 2 / 2: every fourth line
+        ({"bytes_per_corpus": "all"}, (b"a\nb\nc\nd\ne\nf\n", b"1\n2\n3\n4\n5\n6\n")),
+        ({"bytes_per_file": 2}, (b"c\nf\n", b"3\n6\n")),  # every third line, and every second
+    ],
+)
+def test_a_budget_per_file_and_no_budget(tmp_path: Path, sample: dict[str, Any], expected: tuple[bytes, bytes]) -> None:
+    write_tgz(
+        tmp_path / "x.tgz", {"a.en": b"a\nb\nc\nd\n", "b.en": b"e\nf\n", "a.zh": b"1\n2\n3\n4\n", "b.zh": b"5\n6\n"}
+    )
+    train = {"name": "x", "url": "x.tgz", "source": "*.en", "target": "*.zh"}
+    assert sampled(config_of(tmp_path, train, sample=sample)) == expected
 
 
 def test_size_of_a_table_side_is_that_of_its_text(tmp_path: Path) -> None:

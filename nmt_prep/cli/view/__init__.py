@@ -30,7 +30,7 @@ _REGEX = "Only pairs with a side that matches (RE2; (?i) ignores case)."
 def view(
     config: ConfigArgument,
     overrides: SetOption = None,
-    stage: Annotated[Literal["compile", "clean", "encode"] | None, typer.Option(help=_STAGE)] = None,
+    stage: Annotated[Literal["compile", "clean", "divide", "encode"] | None, typer.Option(help=_STAGE)] = None,
     split: Annotated[str, typer.Option(metavar="SPLIT", help="The split.")] = "train",
     corpus: CorpusOption = None,
     row: Annotated[int | None, typer.Option(min=0, help="The row of the corpus, counted from 0.")] = None,

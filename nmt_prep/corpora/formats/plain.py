@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Self
@@ -134,6 +134,15 @@ class LineGroup:
         for first, count in zip(self.left_out[::2], self.left_out[1::2], strict=True):
             kept[first : first + count] = False
         return np.flatnonzero(kept).astype(np.int64, copy=False) + self.row
+
+    def of_pairs(self, chosen: npt.NDArray[np.bool_]) -> LineGroup:
+        """Returns the group without some of its pairs; ``chosen`` is True for the others: bool, shape ``[pairs]``."""
+        lines = np.zeros(self.pairs + sum(self.left_out[1::2]) + 2, np.bool_)
+        lines[self.rows()[chosen] - self.row + 1] = True
+        lines[[0, -1]] = True  # ends of the runs of other lines
+        edges = np.flatnonzero(np.diff(lines.astype(np.int8)))
+        runs = np.stack([edges[::2], edges[1::2] - edges[::2]], axis=1)
+        return replace(self, pairs=int(chosen.sum()), left_out=tuple(runs.ravel().tolist()))
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ _GROUP_NAMES = {
     "rules": ("rejects", "rules"),
     "duplicates": ("duplicates", "dedup"),
     "test sets": ("test sets", "tests"),
+    "division": ("pairs held out or over a limit", "limit"),
 }
 """Groups of reasons to drop a pair, in the order of the figure, with the name of their dropped pairs, and the label of
-the bar for the pairs left: at most 5 characters, so that the labels of all 6 bars have room."""
+the bar for the pairs left: at most 5 characters, so that the labels of all 7 bars have room."""
 
 _OF_DUPLICATES = {"duplicate_pair", "near_duplicate", "too_many_targets", "too_many_sources"}
 
@@ -30,7 +31,12 @@ def group_of(reason: str) -> str:
 
 
 def corpus_flow(
-    compiled: Json, compiled_bytes: int, cleaned: Json | None, rejected: Mapping[str, int], encoded: Json | None
+    compiled: Json,
+    compiled_bytes: int,
+    cleaned: Json | None,
+    rejected: Mapping[str, int],
+    divided: Json | None,
+    encoded: Json | None,
 ) -> Json:
     """Returns the numbers of pairs and bytes of a corpus after each step.
 
@@ -38,12 +44,13 @@ def corpus_flow(
         compiled_bytes: UTF-8 bytes of both sides of the compiled pairs.
         cleaned: counts of the corpus in clean; None if it is not cleaned.
         rejected: bytes of the pairs that cleaning dropped, by reason.
+        divided: bytes that stay after hold-outs and limits, and counts of the others; None if there are none.
         encoded: profile of the corpus; None if it is not encoded.
 
     Returns:
         ``read``, ``compiled`` and ``left`` with ``pairs`` and ``bytes`` of both sides without line ends; ``drops``, a
-        list of ``group``, ``reason``, ``pairs`` and ``bytes`` (null for reasons of compile); ``fixed``, the number of
-        lines that each fix altered; ``encoded`` with ``pairs`` and the numbers of ids.
+        list of ``group``, ``reason``, ``pairs`` and ``bytes`` (null except for reasons of clean); ``fixed``, the number
+        of lines that each fix altered; ``encoded`` with ``pairs`` and the numbers of ids.
     """
     read_bytes = compiled["source_bytes"] + compiled["target_bytes"] - 2 * compiled["pairs_in"]
     drops = [
@@ -56,10 +63,17 @@ def corpus_flow(
         for reason, pairs in (cleaned["dropped"].items() if cleaned else ())
         if pairs
     ]
+    drops += [
+        {"group": "division", "reason": reason, "pairs": pairs, "bytes": None}
+        for reason, pairs in (divided["dropped"].items() if divided else ())
+        if pairs
+    ]
     fixed = {**compiled["altered"], **(cleaned["altered"] if cleaned else {})}
     left = {"pairs": compiled["pairs_out"], "bytes": compiled_bytes}
     if cleaned:
         left = {"pairs": cleaned["pairs_out"], "bytes": cleaned["bytes"]}
+    if divided:
+        left = {"pairs": left["pairs"] - sum(divided["dropped"].values()), "bytes": divided["bytes"]}
     return {
         "read": {"pairs": compiled["pairs_in"], "bytes": read_bytes},
         "compiled": {"pairs": compiled["pairs_out"], "bytes": compiled_bytes},

@@ -199,7 +199,7 @@ def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]
     yield from layer_problems(settings)
     yield from _evaluation_problems(settings, config)
     yield from _weight_problems(config, settings)
-    corpora = {corpus.name for split in settings.splits for corpus in config.splits[split]}
+    corpora = {corpus.name for split in settings.splits for corpus in config.own_splits.get(split, ())}
     for name in settings.overrides:
         if name not in corpora and not any(map(are_languages, splits_of(name))):
             known = sorted(corpora)
@@ -212,7 +212,7 @@ _AGAINST = ("clean", "decontaminate", "against")
 
 def _evaluation_problems(settings: CleanSettings, config: Config) -> Iterator[Problem]:
     decontaminate = settings.decontaminate
-    for problem in against_problems(decontaminate, config.splits, config.languages):
+    for problem in against_problems(decontaminate, config.own_splits, config.languages):
         yield _AGAINST, problem
     if decontaminate.model_fields_set and decontaminate.against is None and not PRESET_AGAINST[settings.preset]:
         problem = f"no evaluation sets are named, and the preset {settings.preset} brings none"

@@ -78,6 +78,7 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
 def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[Problem]]:
     """Returns a config whose types are right, with completed corpora, and its problems."""
     config, problems = _completed(config)
+    config = config.with_held_out()
     wrong_vocab = [*_vocab_problems(config.vocab)]
     problems += [*wrong_vocab, *_clean_problems(config), *_publish_problems(config), *_training_problems(config)]
     problems += _output_problems(config, with_vocab=known_vocab and not wrong_vocab)
@@ -212,6 +213,8 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
         for split in sorted(set(options.shards) - set(config.splits)):
             near, known = did_you_mean(split, config.splits), ", ".join(config.splits)
             yield (*path, "shards", split), f"there is no split {split!r}{near or ';'} the splits are {known}"
+        if options.order == "corpus" and (config.documents is not None or config.weight is not None):
+            yield (*path, "order"), "documents and weights come in the order of the records; leave order out"
         if options.corpus and not kind.holds_corpus:
             yield (
                 (*path, "corpus"),

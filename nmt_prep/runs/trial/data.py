@@ -147,7 +147,7 @@ class _Trial:
     def _comparing(self, preset: Preset) -> Json:
         """Returns which decisions of a run about pairs because of other pairs hold with a preset."""
         clean = self._clean.model_copy(update={"preset": preset})
-        leaks, dedup = effective_decontamination(clean, self._config.splits), effective_dedup(clean)
+        leaks, dedup = effective_decontamination(clean, self._config.own_splits), effective_dedup(clean)
         reasons = [STEPS[comparison.compared].reason for comparison in comparisons_of(dedup)]
         return {
             "leaks": [set_name(entry) for entry in leaks.against or () if leaks.action == "drop"],

@@ -125,7 +125,7 @@ def gather(job: Job) -> Rounds[Against | None]:
 def _sources(job: Job) -> Iterator[SetSource]:
     config, compiled = job.config, job.read(Compile)
     for entry in against_of(config):
-        for corpus in config.splits[entry] if is_split(entry) else ():
+        for corpus in config.own_splits[entry] if is_split(entry) else ():
             parts = [part.file for part in compiled.parts[entry] if part.corpus == corpus.name]
             directory = job.directory_of(Compile)
             yield SetSource(f"{entry}/{corpus.name}", entry, parts=tuple(directory / part for part in parts))
@@ -180,7 +180,7 @@ def evaluation_problems(config: Config) -> Iterator[str]:
     corpora = [*_compared(config)]
     for entry in against_of(config) if corpora else ():
         if is_split(entry):
-            for held_out in config.splits[entry]:
+            for held_out in config.own_splits[entry]:
                 for compared in corpora:
                     if _facts(held_out) == _facts(compared.corpus):
                         yield _is_itself(f"splits.{entry}.{held_out.name}", compared.name)
@@ -221,7 +221,10 @@ def _refuse_same_digests(job: Job) -> None:
 
     compared = {digests(each.split, each.corpus): each.name for each in _compared(job.config)}
     held_out = [
-        (split, corpus) for split in against_of(job.config) if is_split(split) for corpus in job.config.splits[split]
+        (split, corpus)
+        for split in against_of(job.config)
+        if is_split(split)
+        for corpus in job.config.own_splits[split]
     ]
     for split, corpus in (*held_out, *((SACREBLEU, corpus) for corpus in id_corpora_of(job.config))):
         if (files := digests(split, corpus)) in compared:

@@ -85,7 +85,7 @@ def cleaned_corpora(config: Config) -> Iterator[CleanedCorpus]:
     """Yields each corpus that is cleaned."""
     clean = section_of(config)
     for split in clean.splits:
-        for index, corpus in enumerate(config.splits[split]):
+        for index, corpus in enumerate(config.own_splits.get(split, ())):
             yield CleanedCorpus(split, index, corpus, cleaning_of(clean, config.languages_of(corpus), corpus.name))
 
 
@@ -116,7 +116,7 @@ def group_of(config: Config, corpus: CleanedCorpus) -> Group:
     pair = corpus.corpus.pair
     if pair is None:
         return ALL
-    others = config.splits[corpus.split]
+    others = config.own_splits[corpus.split]
     both, single = ({each.pair for each in others if (each.reverse is None) is one_way} for one_way in (False, True))
     exchanged = pair.reverse in both and pair.reverse not in single
     stored = pair.reverse if exchanged else pair

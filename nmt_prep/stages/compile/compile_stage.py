@@ -78,7 +78,7 @@ class Compile(Stage[CompileOutput, Compiled]):
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {}
-        for split, corpora in config.splits.items():
+        for split, corpora in config.own_splits.items():
             settings[f"splits.{split}"] = [corpus.name for corpus in corpora]
             for corpus in corpora:
                 settings |= reading_settings(f"splits.{split}.{corpus.name}", corpus, config.languages)
@@ -96,7 +96,7 @@ class Compile(Stage[CompileOutput, Compiled]):
     def work(self, job: Job) -> Rounds[Compiled]:
         sources = [
             corpus_files(job, split, index, corpus)
-            for split, corpora in job.config.splits.items()
+            for split, corpora in job.config.own_splits.items()
             for index, corpus in enumerate(corpora)
             if corpus.pivot is None
         ]
@@ -132,8 +132,8 @@ class Compile(Stage[CompileOutput, Compiled]):
         return Compiled(corpora, observed)
 
     def finish(self, job: Job, made: Compiled) -> Result[CompileOutput]:
-        parts: dict[str, tuple[PairFile, ...]] = dict.fromkeys(job.config.splits, ())
-        corpora: dict[str, dict[str, CorpusCounts]] = {split: {} for split in job.config.splits}
+        parts: dict[str, tuple[PairFile, ...]] = dict.fromkeys(job.config.own_splits, ())
+        corpora: dict[str, dict[str, CorpusCounts]] = {split: {} for split in parts}
         digests: dict[str, str] = {}
         for source, slices in made.corpora:
             corpora[source.split][source.corpus.name] = check_result(source, slices)
@@ -161,13 +161,13 @@ def _loss_warnings(corpora: Mapping[str, Mapping[str, CorpusCounts]]) -> Iterato
 
 
 def _has_rows(config: Config, corpus: Corpus) -> bool:
-    """Returns true if the parts of a corpus have the rows of its pairs, which cleaning, scores and documents refer to.
+    """Returns true if the parts of a corpus have the rows of its pairs, which later stages, scores and documents use.
 
     The parts of joined corpora also have them, because these corpora have no files in which a row could be found.
 
     Other parts do not have them, so that the parts of older configs keep their bytes.
     """
-    return config.clean is not None or bool(corpus.places) or corpus.pivot is not None
+    return config.clean is not None or corpus.is_divided or bool(corpus.places) or corpus.pivot is not None
 
 
 def _weight_key(config: Config, corpus: Corpus) -> str | None:
@@ -183,7 +183,9 @@ def _is_written(config: Config, split: str, corpus: Corpus) -> bool:
 
 def _keys_file(job: Job, source: CorpusFiles, number: int) -> Path | None:
     """Returns the file for the keys of a slice; None if no split can share pairs with another."""
-    pairs = {split for split, corpus in job.config.corpora if corpus.role == "parallel"}
+    pairs = {
+        split for split, corpora in job.config.own_splits.items() if any(each.role == "parallel" for each in corpora)
+    }
     if len(pairs) < 2 or source.corpus.role != "parallel":
         return None
     return job.scratch / f"keys-{source.split}-{source.index:03d}-{number:05d}"
@@ -196,7 +198,7 @@ def _to_join(job: Job, made: Iterable[tuple[CorpusFiles, Sequence[CompiledSlice]
     }
     return [
         Joined.of(corpus_files(job, split, index, corpus), compiled)
-        for split, corpora in job.config.splits.items()
+        for split, corpora in job.config.own_splits.items()
         for index, corpus in enumerate(corpora)
         if corpus.pivot is not None
     ]

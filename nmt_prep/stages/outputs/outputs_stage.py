@@ -37,7 +37,7 @@ from nmt_prep.training.outputs import (
     kind_of,
     wanted_outputs,
 )
-from nmt_prep.training.outputs.output_pairs import IdPairs, TextPairs, id_pairs
+from nmt_prep.training.outputs.output_pairs import EncodedPairs, IdPairs, TextPairs, id_pairs
 from nmt_prep.training.records.dataset_json import DATASET_FILE, DatasetInfo, load_dataset_info
 from nmt_prep.training.records.text_records import TextEncoder
 
@@ -141,7 +141,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
             _lines_of(options, job.config, split)
             for options in wanted.values()
             for split in parts
-            if form_of(options, job.config, split) != "ids"
+            if form_of(options, job.config, split) != "ids" or options.order == "corpus"
         ]
         shuffled = yield from shuffled_text(job, parts, texts)
         records = load_dataset_info(job.directory_of(Encode)) if _reads_records(job.config) else None
@@ -187,8 +187,10 @@ def form_of(options: OutputOptions, config: Config, split: str) -> Form:
 def _lines_of(options: OutputOptions, config: Config, split: str) -> Wanted:
     """Returns the lines of a split that an output of text needs."""
     kind, has_tags = kind_of(options), any(corpus.tags for corpus in config.directed(split))
-    tagged = kind.tagged(options) or not has_tags  # without tags, all outputs share the lines
-    return Wanted(split, kind.shards(options, config, split), form_of(options, config, split), tagged)
+    form = form_of(options, config, split)
+    tagged = (kind.tagged(options) and form != "ids") or not has_tags  # without tags, all outputs share the lines
+    shards = kind.shards(options, config, split)
+    return Wanted(split, shards, "text" if form == "ids" else form, tagged, options.order == "corpus")
 
 
 def _forms(config: Config) -> set[Form]:
@@ -221,9 +223,10 @@ def _shard_tasks(
         shards, rows = kind.shards(options, job.config, split), sum(part.pairs for part in listed)
         form = form_of(options, job.config, split)
         recorded = () if records is None else records.splits[split].shards
+        encodes = records is not None and (records.layout == "text" or options.order == "corpus")
         encoder = (
             TextEncoder.of(directory, records, split, base_dir=job.config.base_dir)
-            if records is not None and records.layout == "text"
+            if records is not None and encodes
             else None
         )
         held = [(directory / shard.file, shard.pairs) for shard in recorded]
@@ -237,7 +240,10 @@ def _shard_tasks(
         for number in range(shards):
             start, stop = number * rows // shards, (number + 1) * rows // shards
             pairs: IdPairs | TextPairs
-            if records is not None and form == "ids":
+            if records is not None and form == "ids" and options.order == "corpus":
+                text = shuffled[_lines_of(options, job.config, split)][number]
+                pairs = EncodedPairs(records.layout, (), start, stop - start, encoder, text)
+            elif records is not None and form == "ids":
                 pairs = id_pairs(records.layout, held, start, stop, encoder)
             else:
                 pairs = shuffled[_lines_of(options, job.config, split)][number]

@@ -36,7 +36,7 @@ from nmt_prep.training.outputs import Form
 from nmt_prep.training.outputs.output_pairs import TextPairs
 from nmt_prep.training.outputs.vocabulary_files import pieces_of as piece_lines_of
 from nmt_prep.training.records.document_index import shuffle_of
-from nmt_prep.training.records.shuffle_plan import ShardPlan
+from nmt_prep.training.records.shuffle_plan import CorpusOrder, ShardPlan, Shuffle
 from nmt_prep.training.records.text_records import joined_columns
 from nmt_prep.training.records.writer import SpillWriter
 
@@ -90,11 +90,13 @@ class Wanted:
     shards: int
     form: Form
     tagged: bool = True  # True if lines begin with the tags of their corpora
+    ordered: bool = False  # True for the order of the corpora
 
     @property
     def name(self) -> str:
         """Name of its tasks and spill files."""
-        return f"{self.form}-{self.split}-{self.shards}{'' if self.tagged else '-untagged'}"
+        more = f"{'' if self.tagged else '-untagged'}{'-ordered' if self.ordered else ''}"
+        return f"{self.form}-{self.split}-{self.shards}{more}"
 
 
 def shuffled_text(
@@ -127,7 +129,9 @@ def shuffled_text(
 
 def _plan(config: Config, want: Wanted, parts: Sequence[PairFile], records: Path) -> ShardPlan:
     rows = sum(part.pairs for part in parts)
-    shuffle = shuffle_of(rows, config.seed, want.split, records, documents=config.documents is not None)
+    shuffle: Shuffle = CorpusOrder(rows, want.split)
+    if not want.ordered:
+        shuffle = shuffle_of(rows, config.seed, want.split, records, documents=config.documents is not None)
     size = LINE_SIZES[want.form] * sum(part.text_bytes for part in parts)
     return in_buckets(ShardPlan(shuffle, want.shards, 1, "text"), size, config.engine.memory)
 

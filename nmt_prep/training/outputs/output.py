@@ -21,7 +21,7 @@ from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.subwords.facts import BuiltVocabulary
 from nmt_prep.training.outputs.output_files import OutputFile
-from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch, TextPairs
+from nmt_prep.training.outputs.output_pairs import EncodedPairs, IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.training.records.record_columns import Column
 
 Options = TypeVar("Options", bound=OutputOptions)
@@ -107,7 +107,7 @@ class ShardTask(Generic[Options]):
 
     def sequences(self) -> int:
         """Returns the number of pairs to write, for a file that begins with it; pairs of ids only."""
-        if type(self.pairs) is IdPairs and not self.left_out:
+        if type(self.pairs) in (IdPairs, EncodedPairs) and not self.left_out:
             return self.count
         return sum(map(len, self.id_batches(lambda pairs: None)))
 

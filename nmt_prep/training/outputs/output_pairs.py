@@ -110,6 +110,21 @@ class TextPairs:
                 first, cut = first + len(corpora), 0
 
 
+@dataclass(frozen=True)
+class EncodedPairs(IdPairs):
+    """The pairs of a shard that are encoded while they are read, in the order of their text."""
+
+    text: TextPairs | None = None
+
+    def batches(self) -> Iterator[IdBatch]:
+        assert self.text is not None
+        assert self.encoder is not None
+        for batch in self.text.batches(self.text.spills[0]):
+            columns = [batch.sources, batch.targets, pa.array(batch.corpora)]
+            made = self.encoder.pairs(pa.record_batch(columns, names=["source", "target", "corpus"]), 0, 0, threads=1)
+            yield IdBatch(made.inputs, made.targets, batch.corpora)
+
+
 def id_pairs(
     layout: Layout, records: Sequence[tuple[Path, int]], start: int, stop: int, encoder: TextEncoder | None = None
 ) -> IdPairs:

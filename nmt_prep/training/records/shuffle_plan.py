@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,23 @@ class GlobalShuffle:
     def rows_at(self, positions: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Returns the rows that were moved to the given positions, int64: the inverse of :meth:`positions`."""
         return shuffle_rows_at(self.keys, self.rows, np.ascontiguousarray(positions, np.int64))
+
+
+@dataclass(frozen=True)
+class CorpusOrder:
+    """The shuffle that leaves all rows in place."""
+
+    rows: int  # pairs in the split
+    split: str  # name of the split
+    keys: ClassVar[npt.NDArray[np.uint64]] = np.zeros(ROUNDS, np.uint64)
+
+    def positions(self, first_row: int, count: int) -> npt.NDArray[np.int64]:
+        """Returns the positions of consecutive rows."""
+        return np.arange(first_row, first_row + count)
+
+    def rows_at(self, positions: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Returns the rows at some positions."""
+        return np.asarray(positions, np.int64)
 
 
 class Shuffle(Protocol):

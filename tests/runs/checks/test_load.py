@@ -112,9 +112,9 @@ records: {shards: {train: 0}}
         ),
         (
             "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: both_directions, "
-            "columns, corpora, crlf, document, documents, encoding, fields, format, header, invalid, languages, "
-            "licence, manual, max_line_bytes, member, name, options, pivot, placeholder, references, role, scores, "
-            "sha256, source, split, swap, systems, tag, target, texts, url)"
+            "columns, corpora, crlf, document, documents, encoding, fields, format, header, hold_out, invalid, "
+            "languages, licence, limit, manual, max_line_bytes, member, name, options, pivot, placeholder, references, "
+            "role, scores, sha256, source, split, swap, systems, tag, target, texts, url)"
         ),
         (
             "  splits.train.1.url (line 11): found an empty list; "

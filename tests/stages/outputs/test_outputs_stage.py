@@ -11,7 +11,7 @@ import pytest
 import nmt_prep
 from nmt_prep.base.errors import ConfigError, OutputError, RecordsError
 from nmt_prep.training.outputs.output_pairs import IdPairs
-from tests.corpus import lines_of, tree, write_corpus
+from tests.corpus import lines_of, pair, tree, write_corpus
 from tests.reference.mmap import read_fairseq, read_megatron
 from tests.training.outputs.runs import output_config, run_outputs
 
@@ -39,6 +39,27 @@ def test_a_second_run_does_nothing_and_a_changed_output_encodes_nothing(tmp_path
     assert not (tmp_path / "run" / "outputs" / "raw").exists()
     assert ran(*BOTH) == ["outputs", "report"]
     assert tree(tmp_path / "run" / "outputs") == first
+
+
+def test_an_output_in_the_order_of_the_corpora(tmp_path: Path) -> None:
+    ordered = [{**RAW, "order": "corpus", "shards": {"train": 2}}, {"kind": "text", "order": "corpus"}]
+    ids = [{"kind": "fairseq", "order": "corpus"}, {"kind": "megatron", "order": "corpus", "pair": "{source} {target}"}]
+    directory = run_outputs(tmp_path, *ordered, *ids, vocab={"kind": "byte_bpe", "size": 300, "shared": True})
+    lines = [line for path in sorted(directory.glob("raw/train-*.en")) for line in lines_of(path)]
+    assert lines == [pair(number)[0] for number in range(60)]
+    made = [line for path in sorted(directory.glob("text/train-*.en")) for line in lines_of(path)]
+    assert [line.replace(" ", "").replace("Ġ", " ") for line in made] == [
+        line.encode().decode("latin-1") for line in lines
+    ]
+    sequences = [
+        each
+        for path in sorted(directory.glob("fairseq/train*.en.idx"))
+        for each in read_fairseq(path.with_suffix(""))[0]
+    ]
+    assert [len(sequence) for sequence in sequences] == [len(line.split(" ")) + 1 for line in made]
+    weighted = {"name": "x", "url": "x.tsv", "scores": {"w": 2}}
+    with pytest.raises(ConfigError, match=r"outputs.0.order: documents and weights come in the order of the records"):
+        output_config(tmp_path, ordered[1], splits={"train": [weighted]}, weight={"from": "score:w"})
 
 
 def test_memory_and_workers_do_not_change_the_files(tmp_path: Path) -> None:

@@ -1,0 +1,565 @@
+"""divide: moves pairs of train to other splits (``hold_out``), and caps corpora (``limit``), after cleaning.
+
+A pair is drawn by a hash of seed, corpus and row, or of the name of its document, so neither workers nor the division
+into parts change the choice. The round ``draw`` finds the hashes up to which pairs are drawn, one corpus per task; the
+round ``hold-out`` writes the pairs that are held out, and hashes of their lines; the round ``keep`` writes the parts
+that lose pairs. Parts that lose none stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from _nmt_prep_core import line_hashes
+
+from nmt_prep.base.artefacts import atomic_write, writing
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.digests import seed_of, sha256_of
+from nmt_prep.base.errors import CorpusError
+from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.config import Config, Corpus
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.corpora.formats.plain import SUFFIX, LinePart, TextFile
+from nmt_prep.corpora.parts import BatchFile, PairFile
+from nmt_prep.corpora.reader import DOCUMENT
+from nmt_prep.pipeline.engines import Tick
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
+from nmt_prep.stages.clean import Clean
+from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.compile.compile_tasks import CorpusCounts
+from nmt_prep.text.blocks import text_bytes
+from nmt_prep.training.modifiers.draws import scrambled
+
+Keys: TypeAlias = "npt.NDArray[np.uint64]"
+Places: TypeAlias = "npt.NDArray[np.int64]"
+
+HELD_OUT, DUPLICATE, LIMIT = "held_out", "held_out_duplicate", "limit"
+_HELD = "held-out-"  # Start of the names of files of pairs that are held out
+_STAYS, _GOES = -1, -2  # Places of pairs that are not held out
+_LARGEST = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Decides for each pair of a corpus where it goes."""
+
+    every: tuple[tuple[int, int], ...]  # number and divisor of each hold-out by position
+    drawn: tuple[int, ...]  # numbers of the other hold-outs
+    lasts: tuple[int, ...]  # the last key of each of these, ascending, and of the pairs that stay
+    pairs: int  # number of pairs of the corpus
+
+    def places(self, keys: Keys, first: int) -> Places:
+        """Returns the number of the hold-out that each pair is in, or ``_STAYS`` or ``_GOES``.
+
+        Args:
+            first: the position of the first pair in the corpus, from 0.
+        """
+        ranges = np.searchsorted(np.array(self.lasts, np.uint64), keys, side="left")
+        places = np.array([*self.drawn, _STAYS, _GOES])[ranges]
+        for number, divisor in reversed(self.every):
+            places[_divisible(first, len(keys), divisor)] = number
+        return places
+
+
+def _divisible(first: int, count: int, divisor: int) -> slice:
+    """Returns which of some consecutive positions, from 0, are divisible by a number if they count from 1."""
+    return slice(-(first + 1) % divisor, count, divisor)
+
+
+@dataclass(frozen=True)
+class DrawTask:
+    """A corpus to draw from."""
+
+    key: str
+    where: str  # key of the corpus in the config
+    salt: int
+    parts: tuple[Path, ...]
+    hold_outs: tuple[tuple[int, int], ...]  # number of pairs, and divisor, of each hold-out; one of them is 0
+    limit: int | None
+    documents: bool
+
+
+def keys_of(batch: pa.RecordBatch, salt: int) -> Keys:
+    """Returns the keys of pairs, from their rows, or from the names of their documents."""
+    units = batch.column("row").to_numpy().astype(np.uint64)
+    if DOCUMENT in batch.schema.names:
+        names = batch.column(DOCUMENT)
+        texts = TextColumn.from_arrow(names.dictionary)
+        hashes = np.append(line_hashes(texts.data, texts.offsets), np.uint64(0))
+        codes = names.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        units = np.where(codes < 0, units, hashes[codes])
+    return scrambled(units ^ np.uint64(salt))
+
+
+def draw(task: DrawTask, tick: Tick) -> Draw:
+    """Finds the keys up to which pairs are drawn. Ticks are pairs."""
+    every = tuple((number, divisor) for number, (_, divisor) in enumerate(task.hold_outs) if divisor)
+    numbers = [pairs for pairs, divisor in task.hold_outs if not divisor]
+    total = 0
+
+    def drawn() -> Iterator[Keys]:
+        nonlocal total
+        total = 0
+        for part in task.parts:
+            for batch in iter_pairs(part, columns=["row", *([DOCUMENT] if task.documents else [])]):
+                free = np.ones(len(batch), np.bool_)
+                for _, divisor in every:
+                    free[_divisible(total, len(batch), divisor)] = False
+                total += len(batch)
+                yield keys_of(batch, task.salt)[free]
+
+    lasts, left = (_last_documents if task.documents else _last_rows)(drawn, numbers, task.limit)
+    tick(total)
+    for _, divisor in every:
+        if divisor > total:
+            raise CorpusError(
+                f"{task.where}.hold_out.every is {divisor}, but cleaning leaves {total:,} pairs; lower it"
+            )
+    if left < 1:
+        raise CorpusError(
+            f"{task.where}: cleaning leaves {total:,} pairs, too few for hold_out and limit; hold out fewer, or raise "
+            "limit if a document has more pairs"
+        )
+    drawn_by_key = tuple(number for number, (_, divisor) in enumerate(task.hold_outs) if not divisor)
+    return Draw(every, drawn_by_key, tuple(lasts), total)
+
+
+def _last_rows(drawn: Callable[[], Iterator[Keys]], numbers: list[int], limit: int | None) -> tuple[list[int], int]:
+    """Returns the last key of each number of pairs and of those that stay, and how many pairs are not held out."""
+    counts = np.zeros(1 << 16, np.int64)
+    for keys in drawn():
+        counts += np.bincount((keys >> np.uint64(48)).astype(np.int64), minlength=len(counts))
+    until = np.cumsum(counts)
+    ranks = [*accumulate(numbers)]
+    left = int(until[-1]) - sum(numbers)
+    if limit is not None:
+        ranks.append(sum(numbers) + min(limit, max(left, 0)))
+    # Keys are counted by their first 16 bits; only those with the bits of a wanted rank are held and sorted.
+    bins = np.searchsorted(until, ranks)
+    held: dict[int, list[Keys]] = {int(place): [] for place in bins}
+    for keys in drawn() if held and left > 0 else ():
+        top = keys >> np.uint64(48)
+        for place, found in held.items():
+            found.append(keys[top == place])
+    if left < 1:
+        return [], left
+    inside = {place: np.sort(np.concatenate(found)) for place, found in held.items()}
+    before = np.append(0, until)[bins]
+    lasts = [
+        int(inside[place][rank - start - 1]) for place, rank, start in zip(bins.tolist(), ranks, before, strict=True)
+    ]
+    return lasts if limit is not None else [*lasts, _LARGEST], left
+
+
+def _last_documents(
+    drawn: Callable[[], Iterator[Keys]], numbers: list[int], limit: int | None
+) -> tuple[list[int], int]:
+    """Returns the same as :func:`_last_rows` for pairs whose keys are those of documents, which stay whole.
+
+    A hold-out has the fewest documents with as many pairs as asked for; a limit keeps the most that do not exceed it.
+    """
+    counted = [np.unique(keys, return_counts=True) for keys in drawn()]
+    keys, places = np.unique(np.concatenate([each for each, _ in counted]), return_inverse=True)
+    sizes = np.bincount(places, np.concatenate([counts for _, counts in counted]))
+    until = np.cumsum(sizes).astype(np.int64)
+    lasts, held = list[int](), 0
+    for number in numbers:
+        last = int(np.searchsorted(until, held + number))
+        if last >= len(keys) - 1:
+            return [], 0
+        lasts.append(int(keys[last]))
+        held = int(until[last])
+    if limit is None:
+        return [*lasts, _LARGEST], int(until[-1]) - held
+    stay = int(np.searchsorted(until, held + limit, side="right"))  # the documents up to the limit
+    return [*lasts, int(keys[stay - 1]) if stay else 0], int(until[stay - 1]) - held if stay else 0
+
+
+DRAW = Round("draw", draw, Draw, words="drawing pairs")
+
+
+@dataclass(frozen=True)
+class DivideTask:
+    """A part of a corpus to divide."""
+
+    key: str
+    part: PairFile
+    draw: Draw | None  # None for a corpus that only loses duplicates of pairs that are held out
+    salt: int
+    first: int  # number of pairs of the corpus before the part
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[tuple[pa.RecordBatch, Places]]:
+        """Yields the batches of the part, and where each pair goes."""
+        first = self.first
+        for batch in iter_pairs(self.part.path, columns=columns):
+            nowhere = np.full(len(batch), _STAYS)
+            yield batch, nowhere if self.draw is None else self.draw.places(keys_of(batch, self.salt), first)
+            first += len(batch)
+
+
+@dataclass(frozen=True)
+class HoldOutTask(DivideTask):
+    """A part of which pairs are held out."""
+
+    outputs: tuple[Path, ...]  # the file for each hold-out
+    hashed: tuple[bool, ...]  # for each, True if its lines must not stay in train
+    hashes: Path
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The files that a task wrote: None for a hold-out without pairs in the part."""
+
+    files: tuple[PairFile | None, ...]
+
+
+def hold_out(task: HoldOutTask, tick: Tick) -> HeldOut:
+    """Writes the pairs of a part that are held out. Ticks are pairs."""
+    hashes: list[Keys] = []
+    writers = [PartFile(path, task.part.corpus) for path in task.outputs]
+    with ExitStack() as files:
+        for writer in writers:
+            files.enter_context(writer)
+        for batch, places in task.batches():
+            for number, writer in enumerate(writers):
+                if (chosen := places == number).any():
+                    pairs = batch.filter(pa.array(chosen))
+                    writer.write(pairs)
+                    hashes += _hashes(pairs) if task.hashed[number] else ()
+            tick(len(batch))
+    with atomic_write(task.hashes) as beside, writing(task.hashes):
+        np.unique(np.concatenate([np.empty(0, np.uint64), *hashes])).astype("<u8").tofile(beside)
+    return HeldOut(tuple(writer.made() for writer in writers))
+
+
+def _hashes(batch: pa.RecordBatch) -> list[Keys]:
+    columns = [TextColumn.from_arrow(batch.column(side)) for side in SIDES]
+    return [line_hashes(column.data, column.offsets) for column in columns]
+
+
+class PartFile(BatchFile):
+    """A file of pairs that is a part."""
+
+    def __init__(self, path: Path, corpus: str) -> None:
+        super().__init__(path)
+        self._corpus, self._bytes = corpus, [0, 0]
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        super().write(batch)
+        for number, side in enumerate(SIDES):
+            self._bytes[number] += text_bytes(batch.column(side)) + len(batch)
+
+    def made(self) -> PairFile | None:
+        """Returns the file after it is closed; None if there were no pairs."""
+        if not self.pairs:
+            return None
+        name = f"{self.path.parent.name}/{self.path.name}"
+        return PairFile(name, self.pairs, self._corpus, None, self._bytes[0], self._bytes[1], sha256_of(self.path))
+
+
+HOLD_OUT = Round(
+    "hold-out",
+    hold_out,
+    HeldOut,
+    words="holding pairs out",
+    made=lambda task, result: [
+        task.hashes,
+        *(path for path, file in zip(task.outputs, result.files, strict=True) if file is not None),
+    ],
+)
+
+
+@dataclass(frozen=True)
+class KeepTask(DivideTask):
+    """A part of which only the pairs that stay are written."""
+
+    output: Path  # the file, whose suffix is that of the part
+    hashes: tuple[Path, ...]  # hashes of the lines that are held out
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The file with the pairs that stay; None if none does, or if all do, and stay where they are."""
+
+    file: PairFile | None
+    whole: bool  # True if all stay
+    dropped: dict[str, int]  # number of other pairs by reason
+
+
+def keep(task: KeepTask, tick: Tick) -> Kept:
+    """Writes the pairs of a part that stay. Ticks are pairs."""
+    known = np.unique(np.concatenate([np.empty(0, np.uint64), *map(_read_hashes, task.hashes)]))
+    dropped, size = np.zeros(3, np.int64), 0
+    masks: list[npt.NDArray[np.bool_]] = []
+    writes = task.draw is not None and task.output.suffix != SUFFIX  # nearly every part of such a corpus loses pairs
+    with PartFile(task.output, task.part.corpus) as file:
+        for batch, places in task.batches():
+            stays = places == _STAYS
+            repeats = np.zeros(len(batch), np.bool_)
+            for hashes in _hashes(batch) if len(known) else ():
+                repeats |= known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes
+            dropped += [np.count_nonzero(each) for each in (places >= 0, stays & repeats, places == _GOES)]
+            masks.append(stays & ~repeats)
+            pairs = batch.filter(pa.array(masks[-1]))
+            size += sum(text_bytes(pairs.column(side)) for side in SIDES)
+            if writes:
+                file.write(pairs)
+            tick(len(batch))
+    counts = dict(zip((HELD_OUT, DUPLICATE, LIMIT), dropped.tolist(), strict=True))
+    kept = np.concatenate([np.empty(0, np.bool_), *masks])
+    if kept.all() and not writes:
+        return Kept(None, True, counts)
+    if task.output.suffix == SUFFIX:
+        return Kept(_write_lines(task, kept, size), False, counts)
+    if not writes:
+        with file:
+            first = 0
+            for batch in iter_pairs(task.part.path):
+                file.write(batch.filter(pa.array(kept[first : first + len(batch)])))
+                first += len(batch)
+    return Kept(file.made(), False, counts)
+
+
+def _read_hashes(path: Path) -> Keys:
+    with writing(path):
+        return np.fromfile(path, "<u8").astype(np.uint64, copy=False)
+
+
+def _write_lines(task: KeepTask, kept: npt.NDArray[np.bool_], size: int) -> PairFile | None:
+    """Writes a part that names lines of files, without some of its pairs."""
+    part, groups, first = LinePart.load(task.part.path), [], 0
+    for group in part.groups:
+        chosen = kept[first : first + group.pairs]
+        first += group.pairs
+        if chosen.any():
+            groups.append(group.of_pairs(chosen))
+    if not groups:
+        return None
+    # The links to the files stay with the compiled parts.
+    files: dict[Side, TextFile] = {
+        side: replace(file, file=f"../../{Compile.directory}/{file.file.removeprefix('../')}")
+        for side, file in zip(SIDES, (part.source, part.target), strict=True)
+    }
+    made = LinePart.of(part.corpus, files, groups, has_rows=part.has_rows, strip_returns=part.strip_returns)
+    name = f"{task.output.parent.name}/{task.output.name}"
+    return PairFile(name, int(kept.sum()), part.corpus, size, sha256=made.save(task.output))
+
+
+KEEP = Round(
+    "keep",
+    keep,
+    Kept,
+    words="dividing pairs",
+    made=lambda task, result: [] if result.whole or result.file is None else [task.output],
+)
+
+
+@dataclass(frozen=True)
+class DivideOutput:
+    """The pairs of the splits that change."""
+
+    # files by split, in order, relative to the directory of the stage; some are those of an earlier stage
+    parts: dict[str, tuple[PairFile, ...]]
+    draws: dict[str, Draw]  # by the key of the corpus in the config
+    dropped: dict[str, dict[str, dict[str, int]]]  # number of pairs that go, by split, corpus and reason
+
+    @property
+    def held_out(self) -> dict[tuple[str, str], list[PairFile]]:
+        """The files of the pairs that are held out, by split and corpus."""
+        found: dict[tuple[str, str], list[PairFile]] = {}
+        for split, listed in self.parts.items():
+            for part in listed:
+                if part.path.name.startswith(_HELD):
+                    found.setdefault((split, part.corpus), []).append(part)
+        return found
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A corpus of a split that changes."""
+
+    split: str
+    corpus: Corpus
+    parts: tuple[PairFile, ...]  # relative to the directory of the stage
+
+    @property
+    def where(self) -> str:
+        return f"splits.{self.split}.{self.corpus.name}"
+
+    def salt(self, config: Config) -> int:
+        """Returns a seed. The pairs of a text in several languages have the same, so that their rows go together."""
+        name = self.corpus.name if self.corpus.pair is None else self.corpus.name.removesuffix(f".{self.corpus.pair}")
+        return seed_of(f"divide/{config.seed}/{name}")
+
+    def tasks(self, job: Job, made: Draw | None) -> Iterator[DivideTask]:
+        """Yields a task for each part."""
+        first = 0
+        for part in self.parts:
+            path = part.below(job.directory_of(Divide))
+            yield DivideTask(f"{self.split}-{part.path.stem}", path, made, self.salt(job.config), first)
+            first += part.pairs
+
+
+Divided: TypeAlias = "tuple[dict[str, Draw], list[tuple[HoldOutTask, HeldOut]], list[tuple[KeepTask, Kept]]]"
+
+
+class Divide(Stage[DivideOutput, Divided]):
+    """Writes ``divided/<split>/part-*``, each named after the part that its pairs come from, and ``held-out-*``."""
+
+    name = "divide"
+    directory = "divided"
+    output = DivideOutput
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (DRAW, HOLD_OUT, KEEP)
+
+    def applies(self, config: Config) -> bool:
+        return config.divides
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return whole_stages(config)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        divided = ((f"splits.{split}.{corpus.name}", corpus) for split, corpus in config.corpora if corpus.is_divided)
+        keys = {where: corpus.model_dump(mode="json", include={"hold_out", "limit"}) for where, corpus in divided}
+        return {"seed": config.seed, **keys}
+
+    def work(self, job: Job) -> Rounds[Divided]:
+        sources = _sources(job)
+        chosen = {source.where: source for source in sources if source.corpus.is_divided}
+        drawing = [
+            DrawTask(
+                f"draw-{where}",
+                where,
+                source.salt(job.config),
+                tuple(part.below(job.directory_of(Divide)).path for part in source.parts),
+                tuple((each.pairs or 0, each.every or 0) for each in source.corpus.hold_out),
+                source.corpus.limit,
+                source.corpus.document is not None,
+            )
+            for where, source in chosen.items()
+        ]
+        drawn = yield from DRAW.run(drawing, sum(part.pairs for source in chosen.values() for part in source.parts))
+        draws = dict(zip(chosen, drawn, strict=True))
+        holding = [
+            HoldOutTask(
+                **vars(task),
+                outputs=tuple(
+                    job.directory / each.split / f"{_HELD}{task.part.path.stem}.parquet"
+                    for each in source.corpus.hold_out
+                ),
+                hashed=tuple(each.duplicates == "drop" for each in source.corpus.hold_out),
+                hashes=job.scratch / f"{task.key}.hashes",
+            )
+            for where, source in chosen.items()
+            for task in source.tasks(job, draws[where])
+            if source.corpus.hold_out
+        ]
+        held = yield from HOLD_OUT.run(holding, sum(task.part.pairs for task in holding))
+        hashes = tuple(task.hashes for task in holding if any(task.hashed))
+        keeping = [
+            KeepTask(**vars(task), output=job.directory / source.split / task.part.path.name, hashes=known)
+            for source in sources
+            for known in [hashes if source.split == "train" else ()]
+            for task in source.tasks(job, draws.get(source.where))
+            if task.draw is not None or known
+        ]
+        kept = yield from KEEP.run(keeping, sum(task.part.pairs for task in keeping))
+        return draws, [*zip(holding, held, strict=True)], [*zip(keeping, kept, strict=True)]
+
+    def finish(self, job: Job, made: Divided) -> Result[DivideOutput]:
+        draws, held, kept = made
+        stayed = {task.key: result for task, result in kept}
+        parts: dict[str, list[PairFile]] = {}
+        dropped: dict[str, dict[str, dict[str, int]]] = {}
+        for source in _sources(job):
+            listed = parts.setdefault(source.split, [])
+            counts = dict.fromkeys((HELD_OUT, DUPLICATE, LIMIT), 0)
+            for part in source.parts:
+                result = stayed.get(f"{source.split}-{part.path.stem}", Kept(None, True, {}))
+                file = part if result.whole else result.file
+                listed += [] if file is None else [file]
+                for reason, number in result.dropped.items():
+                    counts[reason] += number
+            dropped.setdefault(source.split, {})[source.corpus.name] = counts
+        for holding, out in held:
+            for path, file in zip(holding.outputs, out.files, strict=True):
+                parts.setdefault(path.parent.name, []).extend([] if file is None else [file])
+        digests = {file.file: file.sha256 for listed in parts.values() for file in listed if file.sha256 is not None}
+        total = {
+            reason: sum(counts[reason] for corpora in dropped.values() for counts in corpora.values())
+            for reason in (DUPLICATE, LIMIT, HELD_OUT)
+        }
+        pairs, moved = sum(task.part.pairs for task, _ in kept), total.pop(HELD_OUT)
+        without = {split: tuple(replace(file, sha256=None) for file in listed) for split, listed in parts.items()}
+        counted = Counts(pairs, pairs - sum(total.values()), total, {HELD_OUT: moved})
+        return Result(DivideOutput(without, draws, dropped), counted, [*digests], digests)
+
+
+def _sources(job: Job) -> list[_Source]:
+    """Returns the corpora of the splits that change, in order."""
+    splits = job.config.splits.items()
+    changed = {
+        split: corpora for split, corpora in splits if any(each.is_divided or each.is_held_out for each in corpora)
+    }
+    parts = whole_parts(job)
+    return [
+        _Source(split, corpus, tuple(part for part in parts[split] if part.corpus == corpus.name))
+        for split, corpora in changed.items()
+        for corpus in corpora
+        if not corpus.is_held_out
+    ]
+
+
+def whole_stages(config: Config) -> tuple[type[AnyStage], ...]:
+    """Returns the stages whose output :func:`whole_parts` reads."""
+    return (Compile,) if config.clean is None else (Compile, Clean)
+
+
+def whole_parts(job: Outputs) -> dict[str, list[PairFile]]:
+    """Returns the cleaned or compiled files by split, before any is divided, relative to the directory of a stage."""
+    found = {
+        split: [part.below(Path("..", Compile.directory)) for part in files]
+        for split, files in job.read(Compile).parts.items()
+    }
+    for split, files in job.read(Clean).parts.items() if job.config.clean is not None else ():
+        vocab = {corpus.name for corpus in job.config.splits[split] if corpus.role == "vocab"}
+        found[split] = [part.below(Path("..", Clean.directory)) for part in files if part.corpus not in vocab]
+    return found
+
+
+def counts_of(job: Outputs) -> dict[str, dict[str, CorpusCounts]]:
+    """Returns the counts of all corpora as they were read; corpora that are held out of others were read there."""
+    counts = {split: {**corpora} for split, corpora in job.read(Compile).corpora.items()}
+    for (split, corpus), files in job.read(Divide).held_out.items() if job.config.divides else ():
+        pairs = sum(file.pairs for file in files)
+        source, target = (sum(getattr(file, f"{side}_bytes") or 0 for file in files) for side in SIDES)
+        counts.setdefault(split, {})[corpus] = CorpusCounts(pairs, pairs, {}, {}, source, target)
+    return counts
+
+
+def reason_for(job: Outputs, split: str, corpus: Corpus, row: int) -> str:
+    """Returns why a pair is not in its split although it was cleaned; empty if it was not."""
+    if not (job.config.divides and any(corpus.name == each.name for each in job.config.splits[split])):
+        return ""
+    made = job.read(Divide).draws.get(f"splits.{split}.{corpus.name}")
+    source = _Source(split, corpus, tuple(part for part in whole_parts(job)[split] if part.corpus == corpus.name))
+    first = 0
+    for part in source.parts:
+        for batch in iter_pairs(part.below(job.directory_of(Divide)).path):
+            for found in np.flatnonzero(batch.column("row").to_numpy() == row) if "row" in batch.schema.names else ():
+                if made is None:
+                    return DUPLICATE
+                place = int(made.places(keys_of(batch, source.salt(job.config)), first)[found])
+                held = f"{HELD_OUT} for {corpus.hold_out[place].split}" if place >= 0 else ""
+                return held or (DUPLICATE if place == _STAYS else f"{LIMIT}, {corpus.limit:,} pairs")
+            first += len(batch)
+    return ""

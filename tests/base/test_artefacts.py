@@ -16,7 +16,6 @@ from nmt_prep.base.artefacts import (
     parse_json_as,
     remove_partial,
     write_json,
-    write_json_once,
     writing,
 )
 from nmt_prep.base.errors import OutputError
@@ -203,14 +202,6 @@ def test_a_file_of_several_that_is_missing_leaves_none(tmp_path: Path) -> None:
 def test_damaged_json_is_a_value_error(content: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_json(content)
-
-
-def test_error_names_a_damaged_decision(tmp_path: Path) -> None:
-    (tmp_path / "plan.json").write_text("[" * 200_000)
-    with pytest.raises(
-        OutputError, match=r"plan\.json is damaged \(nested too deeply\); run its stage again with --force"
-    ):
-        write_json_once(tmp_path / "plan.json", dict)
 
 
 def test_fields_of_a_dataclass_are_checked() -> None:

@@ -90,7 +90,7 @@ def test_a_task_whose_note_is_damaged_runs_again(tmp_path: Path, text: str) -> N
 @pytest.mark.parametrize("text", ["", "[" * 200_000, "null"])
 def test_a_damaged_decision_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "number-0.json").write_text(text)
-    with pytest.raises(OutputError, match=r"number-0\.json is damaged .*--force"):
+    with pytest.raises(OutputError, match=r"number-0\.json is damaged \(.*\); run its stage again with --force"):
         run_rounds(only(Round("plan", square, Square, by_all=True), 1), runner(tmp_path))
 
 

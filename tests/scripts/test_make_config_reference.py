@@ -1,19 +1,13 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
+import make_config_reference
 import pytest
+from make_config_reference import Reference, amount, anchor, split_description
 
 from nmt_prep.runs.checks import json_schema
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-
-import make_config_reference  # noqa: E402
-from make_config_reference import Reference, amount, anchor, split_description  # noqa: E402
 
 
 def page_of(properties: dict[str, Any], **definitions: Any) -> list[str]:

@@ -1,21 +1,17 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from pathlib import Path
 
+import make_site_pages
 import pytest
 import yaml
+from make_site_pages import BrokenLinkError, documented, listing, listing_anchor, navigation, relinked
 
 import nmt_prep
 import nmt_prep.base.errors
 import nmt_prep.subwords
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-
-import make_site_pages  # noqa: E402
-from make_site_pages import BrokenLinkError, documented, listing, listing_anchor, navigation, relinked  # noqa: E402
+from tests.conftest import REPOSITORY
 
 TARGETS = {
     "README.md": "index.md",

@@ -12,20 +12,18 @@ import sys
 import tarfile
 from pathlib import Path
 
+import make_toy_corpus
 import pytest
+from toy_corpus.defects import DEFECTS
+from toy_corpus.grammar import Grammar, Pair
+from toy_corpus.phrases import NOUNS
+from toy_corpus.writer import write_tgz
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.conftest import REPOSITORY
+
 SCRIPTS = REPOSITORY / "scripts"
 SCRIPT = SCRIPTS / "make_toy_corpus.py"
 BUNDLED = REPOSITORY / "data" / "toy"
-
-sys.path.insert(0, str(SCRIPTS))
-
-import make_toy_corpus  # noqa: E402
-from toy_corpus.defects import DEFECTS  # noqa: E402
-from toy_corpus.grammar import Grammar, Pair  # noqa: E402
-from toy_corpus.phrases import NOUNS  # noqa: E402
-from toy_corpus.writer import write_tgz  # noqa: E402
 
 
 @pytest.fixture(scope="module")

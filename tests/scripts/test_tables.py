@@ -5,12 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-
 from table_files import write_or_check
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+from tests.conftest import REPOSITORY
+
+SCRIPTS = REPOSITORY / "scripts"
 
 
 @pytest.mark.parametrize("script", sorted(path.name for path in SCRIPTS.glob("make_*_tables.py")))

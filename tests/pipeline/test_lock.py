@@ -33,6 +33,11 @@ with run_lock(Workspace(Path(sys.argv[1])), wait=False, waiting=print):
 OTHERS = "in use by another process, such as one that runs a share of its tasks"
 
 
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
 def never(holder: str) -> None:
     raise AssertionError(f"waited for {holder}")
 
@@ -46,15 +51,13 @@ def refused(workspace: Workspace, message: str, *, shared: bool = False) -> None
         pass
 
 
-def test_the_second_run_names_the_holder(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+def test_the_second_run_names_the_holder(workspace: Workspace) -> None:
     expected = rf"in use by process {os.getpid()} on {socket.gethostname()}; wait for it to end"
     with held(workspace):
         refused(workspace, expected)
 
 
-def test_the_second_run_waits_and_then_continues(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+def test_the_second_run_waits_and_then_continues(workspace: Workspace) -> None:
     told, entered = threading.Event(), threading.Event()
 
     def second() -> None:
@@ -104,16 +107,14 @@ def test_a_path_that_cannot_be_a_directory(tmp_path: Path) -> None:
     refused(Workspace(tmp_path / "file"), r"cannot write .*file")
 
 
-def test_a_killed_run_is_not_named_as_the_holder(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+def test_a_killed_run_is_not_named_as_the_holder(workspace: Workspace) -> None:
     workspace.private.mkdir()
     (workspace.private / "lock.holder").write_text('{"pid": 1, "host": "h"}')
     with held(workspace, shared=True):
         refused(workspace, OTHERS)
 
 
-def test_shares_do_not_wait_for_each_other(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+def test_shares_do_not_wait_for_each_other(workspace: Workspace) -> None:
     with held(workspace, shared=True), held(workspace, shared=True):
         refused(workspace, OTHERS)
     with held(workspace):
@@ -144,8 +145,7 @@ def test_a_link_at_the_path_of_the_lock_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.write_text("[" * 4096), lambda path: path.mkdir()])
-def test_an_invalid_description_of_the_holder_is_ignored(tmp_path: Path, make: Callable[[Path], object]) -> None:
-    workspace = Workspace(tmp_path)
+def test_an_invalid_description_of_the_holder_is_ignored(workspace: Workspace, make: Callable[[Path], object]) -> None:
     with held(workspace):
         (workspace.private / "lock.holder").unlink()
         make(workspace.private / "lock.holder")
@@ -154,8 +154,7 @@ def test_an_invalid_description_of_the_holder_is_ignored(tmp_path: Path, make: C
             (workspace.private / "lock.holder").rmdir()
 
 
-def test_a_running_run_is_detected(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+def test_a_running_run_is_detected(tmp_path: Path, workspace: Workspace) -> None:
     assert not is_running(workspace)
     assert not list(tmp_path.iterdir())
     with held(workspace):

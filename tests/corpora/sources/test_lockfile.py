@@ -13,12 +13,16 @@ ONE = Locked("http://host/one", "1" * 64, 1, "http://mirror/one", '"etag"', "202
 TWO = Locked("http://host/two", "2" * 64, 2)
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.lock"
+
+
 def test_path_of_the_lock_file() -> None:
     assert lock_path(Path("configs/enzh.yaml")) == Path("configs/enzh.lock")
 
 
-def test_a_noted_file_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "a.lock"
+def test_a_noted_file_is_found(path: Path) -> None:
     lock = LockFile(path)
     lock.note(TWO)
     lock.note(ONE)
@@ -54,8 +58,7 @@ def test_without_a_file_nothing_is_noted(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def test_updating_drops_entries_that_are_not_noted_again(tmp_path: Path) -> None:
-    path = tmp_path / "a.lock"
+def test_updating_drops_entries_that_are_not_noted_again(path: Path) -> None:
     LockFile(path).note(ONE)
     lock = LockFile(path, renew=True)
     assert lock.find([ONE.address]) is None
@@ -66,8 +69,7 @@ def test_updating_drops_entries_that_are_not_noted_again(tmp_path: Path) -> None
     assert LockFile(path).find([TWO.address]) == TWO
 
 
-def test_updating_some_entries(tmp_path: Path) -> None:
-    path = tmp_path / "a.lock"
+def test_updating_some_entries(path: Path) -> None:
     LockFile(path).note(ONE)
     LockFile(path).note(TWO)
     lock = LockFile(path, renew=["http://user:word@host/one", "http://host/gone"])
@@ -83,8 +85,7 @@ def test_updating_some_entries(tmp_path: Path) -> None:
     assert LockFile(path).find([TWO.address]) == TWO
 
 
-def test_two_runs_of_one_config(tmp_path: Path) -> None:
-    path = tmp_path / "a.lock"
+def test_two_runs_of_one_config(path: Path) -> None:
     locks = [LockFile(path) for _ in range(8)]
     threads = [
         threading.Thread(target=lock.note, args=(Locked(f"http://host/{number}", "0" * 64, number),))
@@ -100,8 +101,7 @@ def test_two_runs_of_one_config(tmp_path: Path) -> None:
 OURS = b'{"files": {"http://host/a": {"sha256": "0", "size": 1}}, "version": 1}'
 
 
-def test_the_order_of_keys_is_free(tmp_path: Path) -> None:
-    path = tmp_path / "a.lock"
+def test_the_order_of_keys_is_free(path: Path) -> None:
     path.write_text('{"version": 1, "files": {"http://host/a": {"size": 1, "sha256": "0"}}}')
     assert LockFile(path).find(["http://host/a"]) == Locked("http://host/a", "0", 1)
     LockFile(path, renew=True).finish()
@@ -123,8 +123,7 @@ def test_the_order_of_keys_is_free(tmp_path: Path) -> None:
         b'{"files": {"a": {}}, "version": 1}',
     ],
 )
-def test_a_damaged_lock_file_is_replaced_only_when_asked(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "a.lock"
+def test_a_damaged_lock_file_is_replaced_only_when_asked(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=rf"^the lock file {path} is damaged: restore it, or renew it with `nmt-prep"):
         LockFile(path)
@@ -163,8 +162,7 @@ def test_a_file_of_another_program_is_never_overwritten(
     assert path.read_bytes() == content
 
 
-def test_lock_files_that_cannot_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.lock"
+def test_lock_files_that_cannot_be_read(path: Path) -> None:
     path.write_text('{"files": {}, "version": 2}')
     with pytest.raises(ConfigError, match="version 2 of lock files is not supported; update nmt_prep"):
         LockFile(path)

@@ -31,13 +31,14 @@ SIZES = [1 + number * 7 % 23 for number in range(80)]
 """Segments of each document."""
 
 
-def write(directory: Path) -> None:
+@pytest.fixture(autouse=True)
+def corpora(tmp_path: Path) -> None:
     rows = [(number, place) for number, size in enumerate(SIZES) for place in range(size)]
     lines = [f"a {number} {place}\tb {number} {place}\tdoc {number}\n" for number, place in rows]
-    (directory / "a.tsv").write_text("".join(lines))
-    (directory / "b.tsv").write_text("".join(f"c {number}\td {number}\n" for number in range(150)))
+    (tmp_path / "a.tsv").write_text("".join(lines))
+    (tmp_path / "b.tsv").write_text("".join(f"c {number}\td {number}\n" for number in range(150)))
     dev = [line.replace("a", "x").replace("b", "y") for line in lines[:100]]
-    (directory / "dev.tsv").write_text("".join(dev))
+    (tmp_path / "dev.tsv").write_text("".join(dev))
 
 
 def config(directory: Path, run: str = "run", **more: Any) -> Config:
@@ -88,7 +89,6 @@ def rows_of(tokenizer: Tokenizer, batches: Iterator[IdBatch]) -> Iterator[list[s
 
 @pytest.mark.parametrize("layout", ["example", "chunk", "text"])
 def test_each_segment_is_a_target_once_in_an_epoch(tmp_path: Path, layout: str) -> None:
-    write(tmp_path)
     nmt_prep.run(config(tmp_path, records={"layout": layout, "shards": {"train": 3}}), until="encode")
     run, tokenizer = tmp_path / "run", tokenizer_of(tmp_path)
     expected = Counter([f"a {n} {place}" for n, size in enumerate(SIZES) for place in range(size)])
@@ -109,7 +109,6 @@ def test_each_segment_is_a_target_once_in_an_epoch(tmp_path: Path, layout: str) 
 
 
 def test_the_order_of_documents(tmp_path: Path) -> None:
-    write(tmp_path)
     made = config(tmp_path)
     outcomes = {outcome.stage: outcome for outcome in nmt_prep.run(made)}
     assert outcomes["encode"].counts.other["documents"] == len(SIZES) + 150 + 9  # nine in dev
@@ -152,7 +151,6 @@ def test_the_order_of_documents(tmp_path: Path) -> None:
 
 
 def test_a_row_that_cleaning_dropped_ends_the_window(tmp_path: Path) -> None:
-    write(tmp_path)
     lines = (tmp_path / "a.tsv").read_text().splitlines(keepends=True)
     first = sum(SIZES[:9])
     lines[first + 4] = "a 9 4\t" + "b " * 500 + "\tdoc 9\n"
@@ -217,14 +215,12 @@ def test_duplicates_stay_as_context_of_their_document(tmp_path: Path, layout: st
 
 
 def test_bytes_do_not_depend_on_workers(tmp_path: Path) -> None:
-    write(tmp_path)
     for run, workers in (("one", 1), ("two", 2)):
         nmt_prep.run(config(tmp_path, run, engine={"kind": "local", "workers": workers}), until="encode")
     assert tree(tmp_path / "one" / "records") == tree(tmp_path / "two" / "records")
 
 
 def test_an_epoch_resumes_at_any_batch(tmp_path: Path) -> None:
-    write(tmp_path)
     nmt_prep.run(config(tmp_path), until="encode")
     options: dict[str, Any] = {"batch_tokens": 300, "equal_batches": "split", "world_size": 2, "rank": 1}
     whole = [batch.target.values.tolist() for batch in BatchSource(tmp_path / "run", "train", **options)]
@@ -242,7 +238,6 @@ def test_an_epoch_resumes_at_any_batch(tmp_path: Path) -> None:
 
 
 def test_only_dataset_json_changes_with_the_windows(tmp_path: Path) -> None:
-    write(tmp_path)
     nmt_prep.run(config(tmp_path), until="encode")
     before = tree(tmp_path / "run" / "records")
     changed = config(tmp_path, documents={"separator": "<sep>", "context": {"source": 2, "target": 1}, "share": 1})
@@ -267,7 +262,6 @@ def test_only_dataset_json_changes_with_the_windows(tmp_path: Path) -> None:
 
 
 def test_windows_need_room_pieces_and_loaders_that_join(tmp_path: Path) -> None:
-    write(tmp_path)
 
     def documents(**options: Any) -> Config:
         return config(tmp_path, documents={"separator": "<sep>", **options})
@@ -297,7 +291,6 @@ def joined_lines(directory: Path, name: str, suffix: str) -> list[list[str]]:
 
 
 def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
-    write(tmp_path)
     lines = (tmp_path / "a.tsv").read_text().splitlines()
     weights = [f"{line}\t{int(line.split()[2].split(chr(9))[0]) / 4}\n" for line in lines]
     (tmp_path / "a.tsv").write_text("".join(weights))
@@ -332,7 +325,6 @@ def test_outputs_hold_the_windows_of_the_first_epochs(tmp_path: Path) -> None:
 
 
 def test_binary_files_count_the_windows(tmp_path: Path) -> None:
-    write(tmp_path)
     vocab = {"kind": "byte_bpe", "size": 300, "shared": True, "reserved": ["<sep>"]}
     outputs = [{"kind": kind, "shards": {"train": 1}} for kind in ("megatron", "fairseq")]
     nmt_prep.run(config(tmp_path, vocab=vocab, outputs=outputs), until="outputs")
@@ -344,7 +336,6 @@ def test_binary_files_count_the_windows(tmp_path: Path) -> None:
 
 
 def test_lines_with_empty_lines_between_documents(tmp_path: Path) -> None:
-    write(tmp_path)
     options = {"kind": "text", "pieces": False, "vocab": [], "documents": "lines"}
     nmt_prep.run(config(tmp_path, outputs=[options]), until="outputs")
     files = sorted((tmp_path / "run" / "outputs" / "text").glob("train-*.en"))
@@ -364,7 +355,6 @@ def test_lines_with_empty_lines_between_documents(tmp_path: Path) -> None:
 
 
 def test_chat_rows_have_the_context_in_the_prompt(tmp_path: Path) -> None:
-    write(tmp_path)
     chat = {"kind": "huggingface", "rows": "chat", "prompts": ["In Chinese: {source}"]}
     settings = {"separator": "<sep>", "context": {"source": 1, "target": 2}, "share": 1}
     nmt_prep.run(config(tmp_path, documents=settings, outputs=[chat]), until="outputs")
@@ -379,7 +369,6 @@ def test_chat_rows_have_the_context_in_the_prompt(tmp_path: Path) -> None:
 
 
 def test_a_line_of_joined_segments_has_one_tag(tmp_path: Path) -> None:
-    write(tmp_path)
     train = [
         {"name": "a", "url": "a.tsv", "document": 2, "tag": {"source": "<a>"}},
         {"name": "b", "url": "b.tsv", "tag": {"source": "<bb>", "target": "<cc>"}},

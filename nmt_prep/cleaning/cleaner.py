@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,15 +18,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.base.errors import CleaningError
+from nmt_prep.base.errors import CleaningError, NmtPrepError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.dedup.records import KeyKind, Keys, line_keys_of
 from nmt_prep.cleaning.known_lines import KnownLines
-from nmt_prep.cleaning.presets import Cleaning
-from nmt_prep.cleaning.rejects import EMPTY, CleanCounts, counts_of, judge
+from nmt_prep.cleaning.presets import Cleaning, steps_of
+from nmt_prep.cleaning.rejects import EMPTY, CleanCounts, RepairedLine, counts_of, judge
 from nmt_prep.cleaning.rule import Context, PairError, Pairs, Rule, Values
 from nmt_prep.cleaning.rules import make_rules
-from nmt_prep.text.fixes import Fixer
+from nmt_prep.text.chain import Chain, Changed
+from nmt_prep.text.step import EXAMPLES, StepContext
 
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
@@ -82,10 +84,20 @@ class Cleaner:
         self._cleaning, self._sides, self._corpus = cleaning, context.sides, corpus
         try:
             self.rules: tuple[Rule[Any], ...] = make_rules(cleaning.rules, context)
-            self._fixers = {side: Fixer(cleaning.fix, context.language(side)) for side in context.sides}
         except ValueError as error:
             problems = (f"{_located(cleaning, line)}, for the corpus {corpus}" for line in str(error).splitlines())
             raise CleaningError("\n".join(problems)) from error
+        try:
+            self._chains = chains_of(cleaning, context)
+        except ValueError as error:
+            problems = (f"clean.fix: {line}, for the corpus {corpus}" for line in str(error).splitlines())
+            raise CleaningError("\n".join(problems)) from error
+        several = isinstance(cleaning.fix, Mapping)
+        self._labels = {
+            side: [f"{label}.{side}" if several else label for label in chain.labels]
+            for side, chain in self._chains.items()
+        }
+        self.repaired: dict[str, list[RepairedLine]] = {}  # the first lines that each fix altered
         self._known: Mapping[Side, KnownLines] = {side: KnownLines() for side in context.sides}
         self._names = (EMPTY, *(rule.key for rule in self.rules))
         self.counts = CleanCounts()  # the counts of all batches so far
@@ -103,11 +115,8 @@ class Cleaner:
                 corpus does not have is ignored.
             scores: score columns by name, float64, shape ``[pairs]``.
         """
-        results = {side: self._fixers[side].apply(text[side]) for side in self._sides}
-        fixed = {side: result.lines for side, result in results.items()}
         altered: Counter[str] = Counter()
-        for result in results.values():
-            altered.update(result.altered)
+        fixed = {side: self._fixed(side, text[side], altered) for side in self._sides}
         filled = filled_pairs(fixed)
         reasons = np.zeros(len(filled), np.int16)
         pairs = _pairs(fixed, scores or {}, filled, self._known)
@@ -118,6 +127,41 @@ class Cleaner:
         reasons[filled] = _first_reasons(failed)
         self.counts += counts_of(self.rules, altered, reasons, values, failed)
         return Judged(fixed, reasons, self._names, *self._violations(values, reasons, filled), pairs)
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files that the rules and fixes read, by their names for messages."""
+        chains = ((side, step) for side, chain in self._chains.items() for step in chain.steps)
+        return {name: file for rule in self.rules for name, file in rule.files.items()} | {
+            f"{step.label} {name} of the {side}": file for side, step in chains for name, file in step.files.items()
+        }
+
+    def _fixed(self, side: Side, lines: pa.Array, altered: Counter[str]) -> pa.Array:
+        try:
+            changed = self._chains[side].apply(lines)
+            for label, count in zip(self._labels[side], changed.altered, strict=True):
+                altered[label] += count
+            if any(changed.altered):
+                self._note(side, lines, changed)
+        except CleaningError:
+            raise
+        except NmtPrepError as error:
+            raise CleaningError(f"clean.fix, for the corpus {self._corpus}: {error}") from error
+        return changed.lines
+
+    def _note(self, side: Side, lines: pa.Array, changed: Changed) -> None:
+        """Adds lines to the examples of the fixes that altered them, as far as there is room."""
+        wanted = [len(self.repaired.get(label, ())) < EXAMPLES for label in self._labels[side]]
+        places = sorted({place for more, own in zip(wanted, changed.first, strict=True) if more for place in own})
+        if not places:
+            return
+        texts = [lines.take(pa.array(places))]
+        texts += self._chains[side].trace(texts[0])
+        for number, (label, own) in enumerate(zip(self._labels[side], changed.first, strict=True)):
+            held = self.repaired.setdefault(label, [])
+            for place in own[: EXAMPLES - len(held)]:
+                before, after = (each[places.index(place)].as_py() for each in texts[number : number + 2])
+                held.append(RepairedLine.of(side, before, after))
 
     def _values(self, rule: Rule[Any], pairs: Pairs, place: Callable[[int], str]) -> Values:
         try:
@@ -149,6 +193,14 @@ class Cleaner:
         return pa.array(names, pa.string()).take(pa.array(columns[dropped])), found[dropped], thresholds[dropped]
 
 
+def chains_of(cleaning: Cleaning, context: Context) -> dict[Side, Chain]:
+    """Returns the fixes of each side."""
+    return {
+        side: Chain.of(steps_of(cleaning.fix, side), StepContext(context.language(side), context.base_dir))
+        for side in context.sides
+    }
+
+
 def _first_reasons(failed: Mask) -> npt.NDArray[np.int16]:
     """Returns the first rule that each pair fails, counted from 1, or -1; ``failed`` has shape ``[rules, pairs]``."""
     reasons = np.full(failed.shape[1], -1, np.int16)
@@ -178,6 +230,6 @@ def _pairs(
 
 
 def _located(cleaning: Cleaning, problem: str) -> str:
-    """Returns a problem with its key in the config in front. The problem begins with the name of a rule or fix."""
+    """Returns a problem with its key in the config in front. The problem begins with the name of a rule."""
     name = problem.partition(":")[0].partition(".")[0]
-    return cleaning.keys.get(name, "clean.fix: ") + problem
+    return cleaning.keys.get(name, "") + problem

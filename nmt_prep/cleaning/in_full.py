@@ -14,6 +14,7 @@ from nmt_prep.cleaning.presets import (
     effective_decontamination,
     effective_dedup,
     overrides_of,
+    plain_fixes,
 )
 from nmt_prep.cleaning.rules import rule_options
 from nmt_prep.config import CleanSettings, Config
@@ -31,7 +32,7 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
     overrides = {name: each for name, each in differences.items() if each}
     return {
         "preset": settings.preset,
-        "fix": [*common.fix],
+        "fix": plain_fixes(common.fix),
         "rules": _in_place(rules_in_full(common), settings, config, {*chain(*(each.rules for each in own.values()))}),
         **({"overrides": overrides} if overrides else {}),
         "dedup": effective_dedup(settings).in_full(),
@@ -65,7 +66,7 @@ def _difference(common: Cleaning, own: Cleaning) -> dict[str, Any]:
     """Returns the override that a corpus needs; empty if it needs none."""
     difference: dict[str, Any] = {}
     if own.fix != common.fix:
-        difference["fix"] = [*own.fix]
+        difference["fix"] = plain_fixes(own.fix)
     before, after = rules_in_full(common), rules_in_full(own)
     changed = {name: options for name, options in after.items() if before.get(name) != options}
     removed = {name: "off" for name in before if name not in after}

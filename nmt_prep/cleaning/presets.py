@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.config import CleanSettings, CorpusCleaning, DecontaminateSettings, DedupSettings, Languages
-from nmt_prep.text.fixes import FixSpec
+from nmt_prep.config.clean import Fixes
 
 PairDedup: TypeAlias = Literal["off", "exact", "normalized"]
 Preset: TypeAlias = Literal["none", "light", "standard", "strict"]
@@ -130,7 +131,7 @@ def effective_rules(preset: Preset, *layers: RuleSpecs) -> dict[str, Any]:
 class Cleaning:
     """The fixes and rules of one corpus, as plain data."""
 
-    fix: tuple[FixSpec, ...]  # the fixes, as in the config
+    fix: Fixes  # the fixes, as in the config
     # options by name of the rule, in the order in which the rules are tried
     rules: dict[str, Any] = field(default_factory=dict)
     # options by name of the rules that need the whole corpus
@@ -152,7 +153,17 @@ def cleaning_of(settings: CleanSettings, languages: Languages, corpus: str) -> C
     for key, own in (("clean", settings.rules), *((key, layer.rules) for key, layer in layers.items())):
         keys.update(dict.fromkeys(own, f"{key}.rules."))
     corpus_rules = {name: rules.pop(name) for name in CORPUS_RULES if name in rules}
-    return Cleaning(tuple(chosen[-1] if chosen else PRESET_FIXES[settings.preset]), rules, corpus_rules, keys)
+    return Cleaning(chosen[-1] if chosen else PRESET_FIXES[settings.preset], rules, corpus_rules, keys)
+
+
+def steps_of(fix: Fixes, side: Side) -> tuple[Any, ...]:
+    """Returns the fixes of a side."""
+    return fix.get(side, ()) if isinstance(fix, Mapping) else fix
+
+
+def plain_fixes(fix: Fixes) -> Any:
+    """Returns fixes as in YAML."""
+    return {side: [*steps] for side, steps in fix.items()} if isinstance(fix, Mapping) else [*fix]
 
 
 def overrides_of(settings: CleanSettings, languages: Languages, corpus: str) -> Iterator[tuple[str, CorpusCleaning]]:

@@ -19,8 +19,9 @@ import pyarrow as pa
 
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.digests import seed_of
-from nmt_prep.base.sides import SIDES
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.rule import Bounds, Rule, Values
+from nmt_prep.text.step import EXAMPLES
 from nmt_prep.training.modifiers.draws import scrambled
 
 K = TypeVar("K")
@@ -314,17 +315,37 @@ class NearReject:
 
 
 @dataclass(frozen=True)
+class RepairedLine:
+    """A line that a fix altered."""
+
+    side: Side
+    before: str  # its first characters, or those around the first difference
+    after: str
+
+    @classmethod
+    def of(cls, side: Side, before: str, after: str) -> RepairedLine:
+        """Cuts long lines near the first difference."""
+        differ = (i for i, (one, other) in enumerate(zip(before, after, strict=False)) if one != other)
+        same = next(differ, min(len(before), len(after)))
+        begin = max(0, same - _CHARACTERS // 3) if max(len(before), len(after)) > _CHARACTERS else 0
+        return cls(side, before[begin : begin + _CHARACTERS], after[begin : begin + _CHARACTERS])
+
+
+@dataclass(frozen=True)
 class RejectNotes:
-    """Notes about the rejected pairs of a corpus, or of a part of one."""
+    """Notes about the rejected pairs and repaired lines of a corpus, or of a part of one."""
 
     bytes: dict[str, int] = field(default_factory=dict)  # for each reason, the UTF-8 bytes of both sides
     # for each reason, the nearest pairs, nearest first; of equally near pairs, the pairs with smaller rows
     nearest: dict[str, list[NearReject]] = field(default_factory=dict)
 
+    repaired: dict[str, list[RepairedLine]] = field(default_factory=dict)  # the first lines that each fix altered
+
     def __add__(self, other: RejectNotes) -> RejectNotes:
         return RejectNotes(
             merged(self.bytes, other.bytes),
             {rule: _nearest(pairs) for rule, pairs in merged(self.nearest, other.nearest).items()},
+            {fix: lines[:EXAMPLES] for fix, lines in merged(self.repaired, other.repaired).items()},
         )
 
 

@@ -6,9 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
+from nmt_prep.base.sides import Side
 from nmt_prep.config.section import Location, Name, Section
 
-Fixes = tuple[str | dict[str, str], ...]
+StepSpecs = tuple[str | dict[str, Any], ...]
+Fixes = StepSpecs | dict[Side, StepSpecs]
+"""Steps of both sides, or those of each."""
 
 _RULES = "a mapping from names of rules to their options, or off: rules to add, replace or remove"
 
@@ -25,7 +28,7 @@ class CorpusCleaning(Section):
     """Changes for one corpus or language pair."""
 
     fix: Fixes | None = None
-    """a list of fixes, or null for no change: replaces the list of clean.fix"""
+    """as fix of clean, or null for no change: replaces clean.fix"""
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
 
 
@@ -114,8 +117,8 @@ class CleanSettings(Section):
     """none, light, standard or strict: the rules and fixes that the other keys change; nmt-prep plan --show-rules
     prints them"""
     fix: Fixes | None = None
-    """a list of names of fixes, some with a mode such as {punctuation: moses}, or null for those of the preset: the
-    fixes that are applied before the rules"""
+    """a list of steps such as [control, {punctuation: moses}], or {source: …, target: …} with a list for each side, or
+    null for those of the preset: the fixes that are applied before the rules, in this order"""
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
     overrides: dict[Name, CorpusCleaning] = Field(default_factory=dict)
     """a mapping from language pairs such as en-de, and from names of corpora: changes for these; the changes for a

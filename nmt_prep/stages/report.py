@@ -278,12 +278,12 @@ def _cleaning(job: Job) -> Json:
     if job.config.clean is None:
         return {}
     output, seen = as_json(job.read(Clean)), as_json(job.observed(Clean))
-    nearest = {
-        split: {corpus: notes["nearest"] for corpus, notes in corpora.items()}
-        for split, corpora in seen["rejected"].items()
-    }
+    nearest, repaired = (
+        {split: {corpus: notes[key] for corpus, notes in own.items()} for split, own in seen["rejected"].items()}
+        for key in ("nearest", "repaired")
+    )
     others = {name: value for name, value in output.items() if name not in ("parts", "corpora")}
-    sections = {"clean": output["corpora"], "rules": seen["rules"], "rejects": nearest}
+    sections = {"clean": output["corpora"], "rules": seen["rules"], "rejects": nearest, "repaired": repaired}
     sections |= {rule: seen[rule] for rule in LEARNED_RULES if seen[rule]}
     ordered = {name: _in_order(job.config, section) for name, section in sections.items()}
     by_split = {name: seen[name] for name in ("duplicates", "leaks", "mended") if seen.get(name)}

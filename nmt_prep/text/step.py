@@ -8,17 +8,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-from _nmt_prep_core import TextStep, apply_steps
+from _nmt_prep_core import TextStep, apply_steps, simple_step
 
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.config import Section
+from nmt_prep.config.section import Name
 
 WHITE_SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # a class of Perl's \s, for patterns
+
+EXAMPLES = 3  # Number of altered lines that are named for each step
 
 O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)
 
@@ -35,6 +41,13 @@ class StepContext:
     def base_language(self) -> str:
         """The language without region and script, in lower case."""
         return self.language.replace("_", "-").partition("-")[0].lower()
+
+
+class StepOptions(Section):
+    """The options that every step of this package has."""
+
+    label: Name | None = None
+    """a name, or null for that of the step: what counts and reports call the step"""
 
 
 class Step(ABC, Generic[O]):
@@ -57,6 +70,11 @@ class Step(ABC, Generic[O]):
 
     spec: tuple[str, Section]
     """The name of the step, and its options."""
+
+    @property
+    def label(self) -> str:
+        """What counts and reports call the step."""
+        return getattr(self.spec[1], "label", None) or self.spec[0]
 
     @abstractmethod
     def __init__(self, options: O, context: StepContext) -> None:
@@ -86,11 +104,36 @@ class NativeStep(Step[O]):
     native: TextStep
 
     def apply(self, lines: pa.Array, threads: int = 1) -> pa.Array:
-        return apply_native((self.native,), lines, threads)[0]
+        return apply_native((self.native,), lines, threads).lines
 
 
-def apply_native(steps: tuple[TextStep, ...], lines: pa.Array, threads: int) -> tuple[pa.Array, list[int]]:
-    """Applies steps of the core; returns the lines, and the number of lines that each step altered."""
+class NamedStep(NativeStep[O]):
+    """A step in the core that needs no more than its name, which is that of its module."""
+
+    options: ClassVar[type[Section]] = StepOptions
+
+    def __init__(self, options: O, context: StepContext) -> None:
+        del options
+        self.native = named_step(type(self).__module__.rpartition(".")[2], context.base_language)
+
+
+@lru_cache(256)
+def named_step(name: str, language: str) -> TextStep:
+    """Returns a step of the core, which all chains share, because some take long to make."""
+    return simple_step(name, language)
+
+
+class Altered(NamedTuple):
+    """Lines after steps of the core."""
+
+    lines: pa.Array  # a `large_string` array; the given one if no line was altered
+    counts: npt.NDArray[np.int64]  # for each step, the number of lines that it altered
+    first: npt.NDArray[np.int64]  # for each step, the indexes of the first lines that it altered, then -1
+
+
+def apply_native(steps: tuple[TextStep, ...], lines: pa.Array, threads: int) -> Altered:
+    """Applies steps of the core."""
     column = TextColumn.from_arrow(lines)
-    data, offsets, altered = apply_steps(steps, column.data, column.offsets, threads)
-    return TextColumn(data, offsets).to_arrow(), altered.tolist()
+    data, offsets, counts, first = apply_steps(steps, column.data, column.offsets, threads)
+    made = TextColumn(data, offsets).to_arrow() if len(offsets) else lines.cast(pa.large_string())
+    return Altered(made, counts, first.reshape(len(steps), EXAMPLES))

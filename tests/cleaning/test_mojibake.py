@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.text.fixes import Fixer
+from nmt_prep.text.step import Altered, apply_native, named_step
 from tests.conftest import examples
 from tests.reference.mojibake import fix_mojibake
 
@@ -37,8 +38,12 @@ TEXTS = {
 }
 
 
+def applied(lines: Sequence[str], language: str = "en") -> Altered:
+    return apply_native((named_step("mojibake", language),), pa.array(lines, pa.large_string()), 1)
+
+
 def fixed(*lines: str, language: str = "en") -> list[str]:
-    return Fixer(["mojibake"], language).apply(pa.array(lines, pa.large_string())).lines.to_pylist()
+    return applied(lines, language).lines.to_pylist()
 
 
 def as_latin_1(text: str) -> str:
@@ -152,6 +157,6 @@ def test_real_text_stays() -> None:
     labels = gzip.decompress((SHARED / "corpora/dirty-ende/train.labels.gz").read_bytes()).decode().split("\n")
     for text in (aligned, chinese, "\n".join(d for d, label in zip(dirty, labels, strict=True) if label == "clean")):
         lines = text.replace("\t", "\n").split("\n")
-        assert Fixer(["mojibake"], "en").apply(pa.array(lines)).altered == {"mojibake": 0}
+        assert applied(lines).counts.tolist() == [0]
     misread = [line.split("\t")[1] for line, label in zip(dirty, labels, strict=True) if label == "mojibake"]
     assert fixed(*misread, language="de") == [line.encode("latin-1").decode() for line in misread]

@@ -160,7 +160,7 @@ def test_all_problems_of_the_two_sections_are_listed(config: Path) -> None:
     assert "2 problems" in message
     message = refused(config, b"", "--set", "clean.rules.lenght=true", "--set", "clean.fix=[nfd]")
     assert "did you mean 'length'?" in message
-    assert "there is no fix 'nfd'" in message
+    assert "there is no step 'nfd'" in message
 
 
 def test_an_output_that_cannot_be_written_is_an_error(config: Path) -> None:

@@ -34,7 +34,7 @@ from hypothesis import strategies as st
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
-from nmt_prep.text.fixes import Fixer
+from nmt_prep.text.step import apply_native, named_step
 from tests.cleaning.align.corpus import SOURCE, TARGET, trained
 from tests.conftest import examples
 from tests.reference import byte_bpe, fixes, near, records, t2t
@@ -187,9 +187,8 @@ def test_spaces_where_tokens_are_read_in_pieces(around: int) -> None:
 @each_level
 @given(TEXT)
 def test_fixes(line: str) -> None:
-    assert Fixer(["whitespace"], "en").apply(pa.array([line], pa.large_string())).lines.to_pylist() == [
-        fixes.whitespace(line)
-    ]
+    made = apply_native((named_step("whitespace", "en"),), pa.array([line], pa.large_string()), 1).lines
+    assert made.to_pylist() == [fixes.whitespace(line)]
 
 
 SPACES = st.text(st.sampled_from(" \t\x1c\x1f\x85\u00a0\u1680\u2009\u2028\u3000\u180ea中é\U0001f600"), max_size=150)

@@ -13,14 +13,13 @@ import pytest
 from nmt_prep.base.errors import MissingPackageError, NmtPrepError, TokenizerError
 from nmt_prep.text import line_program, steps
 from nmt_prep.text.chain import Chain
-from nmt_prep.text.step import Step, StepContext
-from nmt_prep.text.steps.lowercase import LowercaseOptions
+from nmt_prep.text.step import Step, StepContext, StepOptions
 
 
-class Reversed(Step[LowercaseOptions]):
-    options = LowercaseOptions
+class Reversed(Step[StepOptions]):
+    options = StepOptions
 
-    def __init__(self, options: LowercaseOptions, context: StepContext) -> None:
+    def __init__(self, options: StepOptions, context: StepContext) -> None:
         del options, context
 
     def apply(self, lines: pa.Array, threads: int = 1) -> pa.Array:
@@ -47,7 +46,7 @@ def test_steps_are_applied_in_order_and_undone_in_reverse(context: StepContext) 
     assert chain.undo(pa.array(["der weg . &quot; a &quot;"])).to_pylist() == ['Der weg. "A"']
     assert Chain.of(["lowercase", {"pipes": "delete"}], context).undo(pa.array(["A|b"])).to_pylist() == ["A|b"]
     assert sorted(chain.steps[1].files) == ["prefixes"]
-    assert chain.apply(pa.array([], pa.string())) == (pa.array([], pa.large_string()), (0, 0, 0, 0))
+    assert chain.apply(pa.array([], pa.string())) == (pa.array([], pa.large_string()), (0, 0, 0, 0), ((), (), (), ()))
 
 
 def test_the_last_line_of_a_prefix_counts(context: StepContext) -> None:
@@ -97,7 +96,11 @@ def test_a_step_of_another_package(context: StepContext, monkeypatch: pytest.Mon
     entry = EntryPoint("reversed", f"{__name__}:Reversed", "nmt_prep.steps")
     monkeypatch.setattr(steps, "entry_points", lambda group: EntryPoints([entry]).select(group=group))
     chain = Chain.of(["lowercase", "reversed", {"pipes": "delete"}], context)
-    assert chain.apply(pa.array(["A|b", "X"])) == (pa.array(["ba", "x"], pa.large_string()), (2, 1, 1))
+    assert chain.apply(pa.array(["A|b", "X"])) == (
+        pa.array(["ba", "x"], pa.large_string()),
+        (2, 1, 1),
+        ((0, 1), (0,), (0,)),
+    )
 
 
 CODE = """
@@ -123,7 +126,7 @@ def test_functions_of_lines(context: StepContext, function: str, made: list[str]
     chain = Chain.of([{"python": f"segment:{function}"}], context)
     assert [*chain.steps[0].files.values()] == [context.base_dir / "segment.py"]
     if isinstance(made, list):
-        assert chain.apply(pa.array(["a-b", "", "c"])) == (pa.array(made, pa.large_string()), (1,))
+        assert chain.apply(pa.array(["a-b", "", "c"])) == (pa.array(made, pa.large_string()), (1,), ((0,),))
         return
     with pytest.raises(TokenizerError, match=made):
         chain.apply(pa.array(["a-b"]))
@@ -133,7 +136,11 @@ def test_functions_of_lines(context: StepContext, function: str, made: list[str]
 def test_a_program_is_kept_running(context: StepContext) -> None:
     (context.base_dir / "count.py").write_text(COUNT)
     chain = Chain.of([{"program": f"{sys.executable} -u count.py"}, "lowercase"], context)
-    assert chain.apply(pa.array(["A\u2028", ""])) == (pa.array(["0 a\u2028", "1 "], pa.large_string()), (2, 1))
+    assert chain.apply(pa.array(["A\u2028", ""])) == (
+        pa.array(["0 a\u2028", "1 "], pa.large_string()),
+        (2, 1),
+        ((0, 1), (0,)),
+    )
     many = ["x" * 1000] * 3000  # more than pipes hold
     assert chain.apply(pa.array(many)).lines.to_pylist() == [f"{n} {line}" for n, line in enumerate(many, 2)]
     if (forked := os.fork()) == 0:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import gzip
+import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import regex
+from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION as UNICODE_VERSION
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.base.errors import InvalidTextError
-from nmt_prep.text.fixes import FIXES, UNICODE_VERSION, Fixed, Fixer, FixSpec, parse_fixes
+from nmt_prep.text.chain import Chain
+from nmt_prep.text.step import StepContext
+from nmt_prep.text.steps import replace
+from nmt_prep.text.steps.replace import pattern_of_joined
 from tests.conftest import examples
 from tests.guard import must_end
 from tests.reference import fixes as reference
@@ -22,8 +28,12 @@ from tests.reference import fixes as reference
 MULTI30K = Path(__file__).parents[3] / "shared" / "corpora" / "multi30k-ende"
 
 
-def fixed(specs: list[FixSpec], *lines: str, language: str = "en") -> list[str]:
-    return Fixer(specs, language).apply(pa.array(lines, pa.large_string())).lines.to_pylist()
+def chain(*specs: object, language: str = "en") -> Chain:
+    return Chain.of(specs, StepContext(language, Path()))
+
+
+def fixed(specs: Sequence[object], *lines: str, language: str = "en") -> list[str]:
+    return chain(*specs, language=language).apply(pa.array(lines, pa.large_string())).lines.to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -73,6 +83,118 @@ def test_width_stays_where_it_belongs_to_the_script() -> None:
     assert fixed(["width"], "ＡＢ！", language="de-AT") == ["AB!"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "language", "line", "made"),
+    [
+        ("wiki", "en", "== See also ==", "See also"),
+        ("wiki", "en", "=== History === In 1990", "History In 1990"),
+        ("wiki", "en", "a == b, == c", "a == b, == c"),
+        ("wiki", "en", "[[Berlin|the city]]'s [[wall]]", "the city's wall"),
+        ("wiki", "en", "[[File:a.jpg|thumb|In [[b|C]]]] x [[a|]]", "In C x a"),
+        ("wiki", "en", "x {{cite|{{a}}|b}} y {{{p}}} {{z}}", "x y"),
+        ("wiki", "en", "'''Bold''' it's '''''both''''' ''it''", "Bold it's both ''it''"),
+        ("wiki", "en", "{{open [[a|b]] [[c }} ]]", "]]"),
+        ("wiki", "en", "[[open a|b] }} {x}", "[[open a|b] }} {x}"),
+        ({"detokenize": "spaces"}, "zh", " 我 爱 Python 编程 ， 真 的 。", "我爱 Python 编程，真的。"),
+        ({"detokenize": "spaces"}, "zh-TW", "用GPT4寫C++ 程式", "用 GPT4 寫 C++ 程式"),
+        ({"detokenize": "spaces"}, "zh", "2020 年 5 月 ， iPhone  12 （ Pro ）", "2020年5月，iPhone 12（Pro）"),
+        ({"detokenize": "spaces"}, "ja", "スマート フォン を Linux で", "スマートフォンを Linux で"),
+        ({"detokenize": "spaces"}, "en", "a  中 文", "a  中 文"),
+        ({"detokenize": "moses"}, "en", "I &apos;m here , ok .", "I'm here, ok."),
+        ({"non_printing": "moses"}, "en", "a\u00ad\tb", "a  b"),
+        ({"unicode_punctuation": "moses"}, "zh", "１。 好", "1. 好"),
+        ({"replace": {"pattern": r"(\d) %", "with": r"\1%"}}, "de", "5 % und 6 %", "5% und 6%"),
+        ({"replace": {"pattern": r"^\s*[-•]\s*|\s+$"}}, "de", " • a ", "a"),
+        ({"replace": {"pattern": "(?:foo){e<=1}", "with": "x"}}, "en", "fob", "x"),  # searched for by line
+    ],
+)
+def test_one_step(spec: object, language: str, line: str, made: str) -> None:
+    assert fixed([spec], line, "", line, language=language) == [made, "", made]
+
+
+@pytest.mark.parametrize(
+    ("to", "language", "line", "made"),
+    [
+        ("simplified", "zh", "臺灣的皇后", "台湾的皇后"),
+        ("traditional", "zh-Hant", "皇后的头发里", "皇后的頭髮裏"),
+        ("tw", "zh-TW", "里面有台湾", "裡面有臺灣"),
+        ("tw", "zh-TW", "裏面", "裡面"),
+        ("hk", "yue", "里面有台湾", "裏面有台灣"),
+        ("simplified", "ja", "国會", "国會"),
+    ],
+)
+def test_chinese_scripts(to: str, language: str, line: str, made: str) -> None:
+    pytest.importorskip("opencc")
+    assert fixed([{"han": to}], line, "ok", "", language=language) == [made, "ok", ""]
+
+
+PARTS = [
+    "a",
+    "b",
+    r"\s",
+    r"\S",
+    r"\W",
+    "[^a]",
+    "[^]]",
+    ".",
+    r"\b",
+    "^",
+    "$",
+    r"\d",
+    "x|",
+    "(?=b)",
+    r"(?<!\s)",
+    r"(?!\s)",
+    "[ab]",
+]
+PARTS += [r"\P{L}", r"\n", "(?<=[^b])", "(a|b)", r"[\s\d]", r"\A", r"\Z", "(?:ab?)", "[[:space:]]"]
+PATTERNS = st.lists(
+    st.tuples(st.sampled_from(PARTS), st.sampled_from(["", "", "", "*", "+", "?", "{1,2}"])), min_size=1
+)
+
+
+@given(pattern=PATTERNS, lines=st.lists(st.text("ab 1\t\u2028x", max_size=5), max_size=8))
+@settings(max_examples=examples(400))
+def test_joined_lines_are_replaced_as_lines(pattern: list[tuple[str, str]], lines: list[str]) -> None:
+    written = "".join(f"{part}{repeat}" if len(part) == 1 or part[0] in "\\[" else part for part, repeat in pattern)
+    try:
+        compiled = regex.compile(written)
+    except regex.error:
+        return
+    assert pattern_of_joined(written) is not None
+    assert fixed([{"replace": {"pattern": written, "with": "-"}}], *lines) == [
+        compiled.sub("-", line) for line in lines
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pattern": "("}, "replace: pattern: not a regular expression: missing )"),
+        ({"pattern": "a", "with": "\\1"}, "replace: with: '\\\\1' is no replacement for 'a': invalid group reference"),
+        ({"pattern": "a", "with": "\n"}, "replace: with: '\\n' has a line feed"),
+        ({"pattern": "a", "label": "a b"}, "replace.label: "),
+    ],
+)
+def test_wrong_replacements_are_named(options: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        chain({"replace": options})
+
+
+def test_hostile_replacements_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    with must_end(60), pytest.raises(InvalidTextError, match="makes more than 67,108,864 characters of the line 'aaaa"):
+        fixed([{"replace": {"pattern": "(?=(.*))", "with": r"\1"}}], "a" * 100_000)
+    monkeypatch.setattr(replace, "_SECONDS", 0.001)
+    with must_end(60), pytest.raises(InvalidTextError, match=r"takes more than 0\.001 s a core on the line 'xxxx"):
+        fixed([{"replace": {"pattern": "(x+x+)+y"}}], "a", "x" * 200)
+
+
+@pytest.mark.parametrize("unit", ["[[", "{{", "[[a|", "[[{{", "'", "== ", "{{[["])
+def test_wiki_markup_takes_no_quadratic_time(unit: str) -> None:
+    with must_end(60):
+        assert len(fixed(["wiki"], unit * 200_000 + "]]}}" * 200_000)) == 1
+
+
 def test_no_break_spaces_stay_in_french_if_asked() -> None:
     line = "\u00a0 «\u00a0Oui\u00a0» \u202f!  non\u00a0"
     assert fixed([{"whitespace": "keep_no_break"}], line, language="fr-CA") == ["«\u00a0Oui\u00a0»\u202f! non"]
@@ -92,58 +214,55 @@ def test_punctuation_follows_moses_or_sacremoses() -> None:
     assert fixed([{"punctuation": "sacremoses"}], ' a."', language="ru") == ['a."']
 
 
-def test_fixes_run_in_a_fixed_order_and_count_the_lines_they_alter() -> None:
-    lines = ["a&nbsp;&#173;b", "c", " d\u00ad\x07 "]
-    fixer = Fixer(["whitespace", "soft_hyphens", "control", "html_entities"], "en")
-    assert fixer.fixes == (("html_entities", ""), ("control", ""), ("soft_hyphens", ""), ("whitespace", ""))
-    assert fixer.apply(pa.array(lines)) == Fixed(
-        pa.array(["a b", "c", "d"], pa.large_string()),
-        {"html_entities": 1, "control": 1, "soft_hyphens": 2, "whitespace": 2},
-    )
+def test_fixes_run_in_the_written_order_and_count_the_lines_they_alter() -> None:
+    lines = pa.array(["a&nbsp;&#173;b", "c", " d\u00ad\x07 "])
+    names = ["html_entities", "control", "soft_hyphens", "whitespace"]
+    made = pa.array(["a b", "c", "d"], pa.large_string())
+    assert chain(*names).apply(lines) == (made, (1, 1, 2, 2), ((0,), (2,), (0, 2), (0, 2)))
+    backward = pa.array(["a\u00a0\u00adb", "c", "d"], pa.large_string())
+    assert chain(*reversed(names)).apply(lines) == (backward, (1, 1, 1, 1), ((2,), (2,), (2,), (0,)))
+    assert chain("nfc", "control", "nfc", {"nfc": {"label": "last"}}).labels == ("nfc", "control", "nfc-2", "last")
 
 
 def test_clean_text_is_not_copied() -> None:
-    fixer = Fixer(["control", "nfc", "whitespace", "html_entities"], "de")
+    fixer = chain("control", "nfc", "whitespace", "html_entities", language="de")
     lines = pa.array(["Größe", "", "„so“", "中文。"], pa.large_string())
     assert fixer.apply(lines).lines.buffers()[2].address == lines.buffers()[2].address
     assert fixer.apply(pa.array(["a"], pa.string())).lines.type == pa.large_string()
-    assert fixer.apply(pa.array([], pa.large_string())).altered == dict.fromkeys(
-        ("html_entities", "control", "nfc", "whitespace"), 0
-    )
+    assert fixer.apply(pa.array([], pa.large_string())).altered == (0, 0, 0, 0)
 
 
 def test_slices_and_empty_lines_keep_their_places() -> None:
     lines = pa.array([" x", "", "a ", "b", "", "  ", "c"], pa.large_string())
-    assert Fixer(["whitespace"], "en").apply(lines.slice(1, 5)).lines.to_pylist() == ["", "a", "b", "", ""]
-    assert Fixer(["whitespace"], "en").apply(lines.slice(3, 2)).lines.to_pylist() == ["b", ""]
+    assert chain("whitespace").apply(lines.slice(1, 5)).lines.to_pylist() == ["", "a", "b", "", ""]
+    assert chain("whitespace").apply(lines.slice(3, 2)).lines.to_pylist() == ["b", ""]
 
 
 def test_text_that_is_not_utf8_names_its_line() -> None:
     offsets = pa.py_buffer(np.array([0, 4, 6], np.int64))
     column = pa.LargeStringArray.from_buffers(2, offsets, pa.py_buffer(b"good\xc3("))
     with pytest.raises(InvalidTextError, match="line 1: byte 0"):
-        Fixer(["control"], "en").apply(column)
+        chain("control").apply(column)
     with pytest.raises(InvalidTextError, match="null"):
-        Fixer(["control"], "en").apply(pa.array(["a", None]))
+        chain("control").apply(pa.array(["a", None]))
 
 
 @pytest.mark.parametrize(
-    ("specs", "message"),
+    ("spec", "message"),
     [
-        (["contrl"], "there is no fix 'contrl'; did you mean 'control'?"),
-        (["punctuation"], "the fix punctuation needs a mode; write {punctuation: moses} or {punctuation: sacremoses}"),
-        ([{"punctuation": "perl"}], "the fix punctuation has no mode 'perl'; write {punctuation: moses}"),
-        ([{"nfc": "k"}], "the fix nfc has no modes; write nfc alone"),
-        (["nfc", "nfc"], "the fix nfc is listed twice"),
-        ([{"nfc": "", "control": ""}], "write a name, or one name and its mode"),
+        ("contrl", "there is no step 'contrl'; did you mean 'control'?"),
+        ("punctuation", "punctuation.like: this key is required: moses or sacremoses: as normalize-punctuation"),
+        ({"punctuation": "perl"}, "punctuation.like: found the text 'perl'; allowed: moses or sacremoses"),
+        ({"nfc": "k"}, "nfc: found 'k'; the step takes no single value"),
+        ({"nfc": "", "control": ""}, "is not a step; write a name, or one name and its options"),
     ],
 )
-def test_wrong_fixes_are_named(specs: list[FixSpec], message: str) -> None:
-    with pytest.raises(ValueError, match="^.*" + message.replace("?", r"\?").replace("{", r"\{").replace("}", r"\}")):
-        parse_fixes(specs)
+def test_wrong_fixes_are_named(spec: object, message: str) -> None:
+    with pytest.raises(ValueError, match="^.*" + re.escape(message)):
+        chain(spec)
 
 
-PLAIN: dict[str, tuple[FixSpec, Callable[[str], str]]] = {
+PLAIN: dict[str, tuple[object, Callable[[str], str]]] = {
     "html_entities": ("html_entities", reference.html_entities),
     "control": ("control", reference.control),
     "soft_hyphens": ("soft_hyphens", reference.soft_hyphens),
@@ -169,11 +288,11 @@ LINES = st.lists(st.lists(ODD | st.characters(exclude_categories=["Cs"], exclude
 @settings(max_examples=examples(150))
 def test_core_gives_the_same_as_the_python_twins(lines: list[str]) -> None:
     for name, (spec, plain) in PLAIN.items():
-        result = Fixer([spec], "fr").apply(pa.array(lines, pa.large_string()))
+        result = chain(spec, language="fr").apply(pa.array(lines, pa.large_string()))
         expected = [plain(line) for line in lines]
         assert result.lines.to_pylist() == expected, name
         altered = sum(before != after for before, after in zip(lines, expected, strict=True))
-        assert [*result.altered.values()] == [altered], name
+        assert result.altered == (altered,), name
 
 
 @pytest.mark.skipif(unicodedata.unidata_version != UNICODE_VERSION, reason="this Python has another Unicode version")
@@ -189,7 +308,7 @@ def test_normal_form_of_every_character() -> None:
 # Entities are replaced once, by design: "&amp;amp;" stands for "&amp;". Moses' substitutions make each other possible.
 @given(lines=LINES)
 def test_fixing_twice_is_fixing_once(lines: list[str]) -> None:
-    for name in FIXES.keys() - {"html_entities", "punctuation"}:
+    for name in PLAIN.keys() - {"html_entities", "keep_no_break"}:
         once = fixed([name], *lines)
         assert fixed([name], *once) == once, name
 
@@ -233,6 +352,5 @@ def test_punctuation_of_long_lines_takes_no_quadratic_time(line: str, expected: 
 def test_real_text_is_altered_only_in_its_whitespace() -> None:
     for language in ("en", "de"):
         lines = gzip.decompress((MULTI30K / f"train.{language}.gz").read_bytes()).decode().split("\n")[:-1]
-        names: list[FixSpec] = [name for name in FIXES if name not in {"html_entities", "punctuation"}]
-        altered = Fixer(names, language).apply(pa.array(lines)).altered
-        assert {name for name, count in altered.items() if count} <= {"whitespace"}
+        names = [name for name in PLAIN if name not in {"html_entities", "keep_no_break", "whitespace"}]
+        assert not any(chain(*names, language=language).apply(pa.array(lines)).altered)

@@ -21,7 +21,6 @@ void bind_records(nanobind::module_& module);
 void bind_batches(nanobind::module_& module);
 void bind_pair_batches(nanobind::module_& module);
 void bind_outputs(nanobind::module_& module);
-void bind_fixes(nanobind::module_& module);
 void bind_clean(nanobind::module_& module);
 void bind_dedup(nanobind::module_& module);
 void bind_segments(nanobind::module_& module);
@@ -34,6 +33,6 @@ void bind_sentences(nanobind::module_& module);
 void bind_modify(nanobind::module_& module);
 void bind_health(nanobind::module_& module);
 void bind_line_ends(nanobind::module_& module);
-void bind_moses(nanobind::module_& module);
+void bind_steps(nanobind::module_& module);
 
 }  // namespace nmt_prep

@@ -15,6 +15,7 @@
 
 #include "clean/copy.h"
 #include "clean/currency.h"
+#include "clean/han.h"
 #include "clean/html.h"
 #include "clean/judge.h"
 #include "clean/lengths.h"
@@ -114,6 +115,14 @@ std::pair<Values, Values> script_weights(const HeldLines& held, const std::vecto
     return {std::move(weights), own_by_numpy(std::move(shares), size)};
 }
 
+// Returns the numbers of characters of each line that are in Simplified or in Traditional Chinese only.
+std::pair<Values, Values> han_counts(const HeldLines& held) {
+    auto traditional = std::make_unique<double[]>(held.lines.size());
+    Values simplified =
+        line_values(held, [&](const clean::Lines& lines, double* out) { han_counts(lines, out, traditional.get()); });
+    return {std::move(simplified), own_by_numpy(std::move(traditional), held.lines.size())};
+}
+
 auto judge(const ValueTable& values, const std::vector<std::tuple<double, double, bool, bool>>& bounds) {
     if (values.shape(0) != bounds.size()) throw nb::value_error("there must be bounds for each column of values");
     std::vector<clean::Bounds> columns;
@@ -188,6 +197,7 @@ void bind_line_values(nb::module_& module) {
         },
         nb::arg("lines"), nb::arg("spaces"));
     module.def("script_shares", &script_shares, nb::arg("lines"), nb::arg("scripts"));
+    module.def("han_counts", &han_counts, nb::arg("lines"));
     module.def("script_weights", &script_weights, nb::arg("lines"), nb::arg("scripts"));
     module.def(
         "html_tags",

@@ -18,7 +18,6 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_batches(module);
     nmt_prep::bind_pair_batches(module);
     nmt_prep::bind_outputs(module);
-    nmt_prep::bind_fixes(module);
     nmt_prep::bind_clean(module);
     nmt_prep::bind_dedup(module);
     nmt_prep::bind_segments(module);
@@ -31,5 +30,5 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_modify(module);
     nmt_prep::bind_health(module);
     nmt_prep::bind_line_ends(module);
-    nmt_prep::bind_moses(module);
+    nmt_prep::bind_steps(module);
 }

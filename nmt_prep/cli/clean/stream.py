@@ -84,8 +84,8 @@ def make_workers(
     context = Context(loaded.languages, SIDES, config.parent)
     cleaners = [Cleaner(loaded.cleaning, context, "standard input") for _ in range(threads)]
     _check_scores(cleaners[0], scores)
-    files = {name: file for rule in cleaners[0].rules for name, file in rule.files.items()}
-    files |= {entry: config.parent / entry.removeprefix(FILE) for entry in loaded.decontaminate.against or ()}
+    sets_from = loaded.decontaminate.against or ()
+    files = cleaners[0].files | {entry: config.parent / entry.removeprefix(FILE) for entry in sets_from}
     check_outputs(outputs, {**STANDARD_INPUT, **files})
     finders, sets = _finders(loaded, config, threads, progress)
     return list(map(Worker, cleaners, finders)), sets

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from nmt_prep.reporting import Json, corpora, main_split
 from nmt_prep.reporting.markup import Content, Markup, el, explanation, heat_cell, percent, table, table_row
-from nmt_prep.reporting.report_tables import corpora_table, fix_table, pair_table
+from nmt_prep.reporting.report_tables import Table, corpora_table, fix_table, pair_table
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
 
 _GROUP_NAMES = {
@@ -118,6 +118,19 @@ def section(summary: Json) -> Iterator[Content]:
     if fixes.rows:
         yield el("h3", fixes.title)
         yield fixes.markup()
+    examples = [
+        [f"{split}/{corpus}", fix, line["side"], _visible(line["before"]), _visible(line["after"])]
+        for split, corpus, repaired in corpora(summary.get("repaired", {}))
+        for fix, lines in repaired.items()
+        for line in lines
+    ]
+    if examples:
+        head = ["corpus", "fix", "side", "before", "after"]
+        yield Table("First repaired lines", head, examples, range(5)).markup(sort=False)
+
+
+def _visible(text: str) -> str:
+    return "“" + "".join(each if each.isprintable() else f"\\u{{{ord(each):x}}}" for each in text) + "”"
 
 
 def _matrix(pairs: Json) -> Markup:

@@ -14,10 +14,18 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from nmt_prep.base.errors import ConfigError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.evaluation_segments import against_problems
 from nmt_prep.cleaning.opusfilter import opusfilter_rules
-from nmt_prep.cleaning.presets import PRESET_AGAINST, Cleaning, cleaning_of, effective_dedup, effective_rules
+from nmt_prep.cleaning.presets import (
+    PRESET_AGAINST,
+    Cleaning,
+    cleaning_of,
+    effective_dedup,
+    effective_rules,
+    steps_of,
+)
 from nmt_prep.cleaning.rules import rule_problems
 from nmt_prep.config import CleanSettings, Config, Corpus, CorpusCleaning, DecontaminateSettings, Languages, Section
 from nmt_prep.config.corpus import Fields
@@ -30,7 +38,7 @@ from nmt_prep.corpora.sources.catalogues import describe_mtdata, describe_opus
 from nmt_prep.corpora.sources.hub import repository_address
 from nmt_prep.corpora.sources.known_corpora import licence_of
 from nmt_prep.corpora.sources.sacrebleu_sets import describe_sacrebleu
-from nmt_prep.text.fixes import parse_fixes
+from nmt_prep.text.steps import parse_step
 
 _MEMBERS = {"source", "target", "member"}
 
@@ -258,10 +266,12 @@ def layer_problems(settings: CleanSettings) -> Iterator[Problem]:
 
 
 def _layer_problems(layer: CleanSettings | CorpusCleaning, path: KeyPath) -> Iterator[Problem]:
-    try:
-        parse_fixes(layer.fix or ())
-    except ValueError as error:
-        yield (*path, "fix"), str(error)
+    for side in SIDES if isinstance(layer.fix, Mapping) else SIDES[:1]:
+        for spec in steps_of(layer.fix or (), side):
+            try:
+                parse_step(spec)
+            except ValueError as error:
+                yield from (((*path, "fix"), line) for line in str(error).splitlines())
     for name, spec in layer.rules.items():
         for problem in rule_problems({name: spec}):
             key, _, what = problem.partition(": ")

@@ -17,10 +17,12 @@ from nmt_prep.cleaning.presets import is_off
 from nmt_prep.config.file import parse_yaml, text_of
 from nmt_prep.runs.checks.load import check_config
 from nmt_prep.stages.clean import Clean
+from nmt_prep.text.steps import BUILT_IN
 
 Keys: TypeAlias = "tuple[str, ...]"
 
 _CODE = frozenset({"program", "python"})  # Rules that run code
+_SAFE_STEPS = frozenset(BUILT_IN) - _CODE - {"fugashi"}
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")
 
@@ -59,10 +61,13 @@ def apply_changes(config: Path, changes: Path, *, allow_code: bool = False) -> l
 
 
 def _code_in(path: Keys, value: Any) -> Iterator[tuple[Keys, Any]]:
-    """Yields the rules in a changed value that run a program or a Python function."""
+    """Yields the rules and steps in a changed value that run a program or a Python function."""
     if path[-2:-1] == ("rules",):
         if path[-1].partition("/")[0] in _CODE and not is_off(value):
             yield path, value
+    elif "fix" in path[-2:] and isinstance(value, list):
+        names = ([*spec] if isinstance(spec, Mapping) else [spec] for spec in value)
+        yield from ((path, spec) for spec, own in zip(value, names, strict=True) if not _SAFE_STEPS.issuperset(own))
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _code_in((*path, key), inner)

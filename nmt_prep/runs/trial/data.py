@@ -43,7 +43,6 @@ from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean.cleaned_corpora import RuleBounds, cleaned_corpora, section_of
 from nmt_prep.stages.clean.duplicates import STEPS
 from nmt_prep.stages.clean.near_rounds import NEAR
-from nmt_prep.text.fixes import Fixer
 
 Json: TypeAlias = "dict[str, Any]"
 
@@ -100,14 +99,14 @@ class _Trial:
         """Returns the lines of a corpus after the fixes, its pairs with text, and a mask of the pairs to learn from."""
         context, cleaning = corpus.of.context(self._config), corpus.of.cleaning
         raw: dict[Side, pa.Array] = {"source": corpus.source, "target": corpus.target}
-        fixed = {side: Fixer(cleaning.fix, context.language(side)).apply(raw[side]).lines for side in context.sides}
+        judged = Cleaner(cleaning, context, corpus.name).clean(raw, corpus.scores)
+        fixed = judged.text
         filled = filled_pairs(fixed)
         pairs = Pairs(
             {side: lines.filter(pa.array(filled)) for side, lines in fixed.items()},
             {name: values[filled] for name, values in corpus.scores.items()},
         )
-        kept = Cleaner(cleaning, context, corpus.name).clean(raw, corpus.scores).kept
-        good = kept & (context.sides == SIDES and corpus.of.corpus.role == "parallel")
+        good = judged.kept & (context.sides == SIDES and corpus.of.corpus.role == "parallel")
         return {**raw, **fixed}, Part(pairs, first + np.flatnonzero(filled), context), good
 
     def data(self) -> Json:

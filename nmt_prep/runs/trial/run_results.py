@@ -79,7 +79,7 @@ def known_from(run: Run, drawn: Drawn, context: Context) -> Known:
             known.thresholds[rule], known.options[rule] = lows[0], facts.options
     settings: Mapping[str, Any] = run.outputs.manifest(Clean).settings
     cleaning = Cleaning(
-        tuple(settings.get(f"{drawn.of.name}.fix", ())),
+        settings.get(f"{drawn.of.name}.fix", ()),
         {rule: settings[f"{drawn.of.name}.rules.{rule}"] for rule in settings.get(f"{drawn.of.name}.rules", ())},
     )
     passed = _passed(cleaning, context, drawn)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.base.errors import CleaningError
-from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.cleaning.presets import effective_dedup, plain_fixes
 from nmt_prep.cleaning.rejects import CleanCounts, RejectNotes
 from nmt_prep.config import Config
 from nmt_prep.corpora.parts import PairFile
@@ -120,7 +120,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     """
 
     name = "clean"
-    version = 6
+    version = 7
     directory = "cleaned"
     beside = (REJECTED,)
     reads = (Compile,)
@@ -175,7 +175,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
             if corpus.corpus.pair is not None:
                 settings[f"{key}.languages"] = [*corpus.corpus.pair]
             settings[f"{key}.sides"] = [*corpus.sides]
-            settings[f"{key}.fix"] = [*cleaning.fix]
+            settings[f"{key}.fix"] = plain_fixes(cleaning.fix)
             settings[f"{key}.rules"] = [*cleaning.rules]
             settings |= {f"{key}.rules.{rule}": spec for rule, spec in cleaning.rules.items()}
             for rule in corpus_rules_of(corpus):
@@ -199,8 +199,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     def local_files(self, config: Config) -> dict[str, Path]:
         files = evaluation_files(config)
         for corpus in differently_cleaned(config):
-            for rule in build_cleaner(config, corpus).rules:
-                files |= rule.files
+            files |= build_cleaner(config, corpus).files
             for corpus_rule in corpus_rules_of(corpus):
                 files |= corpus_rule.files(corpus, config.base_dir)
         return files

@@ -24,7 +24,7 @@ from nmt_prep.cleaning.corpus_rules import SHARES
 from nmt_prep.cleaning.evaluation_segments import REASON
 from nmt_prep.cleaning.health_warnings import drops_most, loss_warning, quoted
 from nmt_prep.cleaning.leaks import LeakFinder, verdict_of
-from nmt_prep.cleaning.rejects import EMPTY, CleanCounts
+from nmt_prep.cleaning.rejects import EMPTY, CleanCounts, RejectNotes
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import scores_of
 from nmt_prep.pipeline.engines import Tick
@@ -53,9 +53,9 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
             judged = cleaner.clean(text, scores_of(batch), partial(_pair_number, rows))
             output.write(_with_text(batch, judged), verdict_of(finder, judged, rows), judged)
             tick(len(batch))
-    if finder is None:
-        return output.result(cleaner.counts)
-    return replace(output.result(cleaner.counts + finder.counts), leaks=finder.leaks)
+    result = output.result(cleaner.counts if finder is None else cleaner.counts + finder.counts)
+    notes = RejectNotes(repaired=cleaner.repaired if task.of.rejects != "none" else {})
+    return replace(result, notes=result.notes + notes, leaks={} if finder is None else finder.leaks)
 
 
 def _pair_number(rows: npt.NDArray[np.int64], pair: int) -> str:

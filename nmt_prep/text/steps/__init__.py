@@ -25,8 +25,8 @@ BUILT_IN = tuple(module.name for module in pkgutil.iter_modules(__path__))
 """The names of the steps of this package. The module of a step is loaded when the step is made."""
 
 
-def make_step(spec: object, context: StepContext) -> Step[Any]:
-    """Makes a step from its name, or from a mapping from its name to its options."""
+def parse_step(spec: object) -> tuple[str, type[Step[Any]], Section]:
+    """Returns the name, type and checked options of a step: a name, or a mapping from a name to its options."""
     if isinstance(spec, str):
         name, given = spec, None
     elif isinstance(spec, Mapping) and len(spec) == 1:
@@ -38,12 +38,17 @@ def make_step(spec: object, context: StepContext) -> Step[Any]:
         if kind.short is None:
             raise ValueError(f"{name}: found {given!r}; the step takes no single value")
         given = {kind.short: given}
-    options = checked_options(str(name), kind.options, given)
+    return str(name), kind, checked_options(str(name), kind.options, given)
+
+
+def make_step(spec: object, context: StepContext) -> Step[Any]:
+    """Makes a step from its name, or from a mapping from its name to its options."""
+    name, kind, options = parse_step(spec)
     try:
         step = Untrusted(options, context) if kind.runs_code and not context.trusted else kind(options, context)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-    step.spec = str(name), options
+    step.spec = name, options
     return step
 
 
@@ -58,9 +63,10 @@ class Untrusted(Step[Section]):
     def apply(self, lines: pa.Array, threads: int = 1) -> pa.Array:
         del lines, threads
         name, options = self.spec
+        code = next(iter(options.model_dump(exclude={"label"}).values()))
         raise TokenizerError(
-            f"the vocabulary has the step {name}, which runs {next(iter(options.model_dump().values()))!r}; if you "
-            "trust it, set NMT_PREP_STEPS to the directory of its config"
+            f"the vocabulary has the step {name}, which runs {code!r}; if you trust it, set NMT_PREP_STEPS to the "
+            "directory of its config"
         )
 
 

@@ -7,11 +7,10 @@ import threading
 import pyarrow as pa
 
 from nmt_prep.base.runtime import needed_extra
-from nmt_prep.config import Section
-from nmt_prep.text.step import Step, StepContext
+from nmt_prep.text.step import Step, StepContext, StepOptions
 
 
-class FugashiOptions(Section):
+class FugashiOptions(StepOptions):
     """The dictionary."""
 
     arguments: str = ""

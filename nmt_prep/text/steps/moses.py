@@ -16,9 +16,8 @@ from _nmt_prep_core import TextStep, moses_detokenizer, moses_tokenizer, simple_
 
 from nmt_prep.base.errors import InvalidTextError
 from nmt_prep.base.runtime import available_cores, needed_extra
-from nmt_prep.config import Section
 from nmt_prep.config.section import Location
-from nmt_prep.text.step import WHITE_SPACE, Step, StepContext, apply_native
+from nmt_prep.text.step import WHITE_SPACE, Step, StepContext, StepOptions, apply_native
 from nmt_prep.text.text_file import file_lines
 
 _ONLY_NUMBERS = re.compile(f"(.*?)[{WHITE_SPACE}]+#NUMERIC_ONLY#")
@@ -27,7 +26,7 @@ _SECONDS = 10.0  # Time limit of the search for patterns in a line, for each cor
 _LONGEST = 1 << 26  # Limit of the characters that a line with protected text may have
 
 
-class MosesOptions(Section):
+class MosesOptions(StepOptions):
     """The options of tokenizer.perl."""
 
     aggressive: bool = False
@@ -68,7 +67,7 @@ class Moses(Step[MosesOptions]):
             self.native = self._tokenizer
 
     def apply(self, lines: pa.Array, threads: int = 1) -> pa.Array:
-        tokens, _ = apply_native((self._tokenizer,), lines, threads)
+        tokens = apply_native((self._tokenizer,), lines, threads).lines
         if not self._patterns:
             return tokens
         made = tokens.to_pylist()
@@ -102,12 +101,12 @@ class Moses(Step[MosesOptions]):
             return None
         for number, part in enumerate(found):
             text = _replaced(text, part, f" THISISPROTECTED{number:03} ", line)
-        text = apply_native((self._unescaped,), pa.array([text], pa.large_string()), 1)[0][0].as_py()
+        text = apply_native((self._unescaped,), pa.array([text], pa.large_string()), 1).lines[0].as_py()
         for number, part in enumerate(found):
             text = _replaced(text, f"THISISPROTECTED{number:03}", part, line)
         if not self._escape:
             return text
-        return str(apply_native((simple_step("escape"),), pa.array([text], pa.large_string()), 1)[0][0].as_py())
+        return str(apply_native((simple_step("escape"),), pa.array([text], pa.large_string()), 1).lines[0].as_py())
 
 
 def _replaced(text: str, old: str, new: str, line: str) -> str:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from _nmt_prep_core import simple_step
-
-from nmt_prep.config import Section
-from nmt_prep.text.step import NativeStep, StepContext
+from nmt_prep.text.step import NamedStep, StepOptions
 
 
-class PipesOptions(Section):
+class PipesOptions(StepOptions):
     """What becomes of ``|``."""
 
     change: Literal["delete"]
     """delete: deletes them"""
 
 
-class Pipes(NativeStep[PipesOptions]):
+class Pipes(NamedStep[PipesOptions]):
     """Deletes every ``|``."""
 
     options = PipesOptions
     short = "change"
-
-    def __init__(self, options: PipesOptions, context: StepContext) -> None:
-        del options, context
-        self.native = simple_step("pipes")

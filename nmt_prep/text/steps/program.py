@@ -9,12 +9,11 @@ from __future__ import annotations
 import pyarrow as pa
 from pydantic import Field
 
-from nmt_prep.config import Section
 from nmt_prep.text.line_program import LineProgram
-from nmt_prep.text.step import Step, StepContext
+from nmt_prep.text.step import Step, StepContext, StepOptions
 
 
-class ProgramOptions(Section):
+class ProgramOptions(StepOptions):
     """A program."""
 
     command: str = Field(min_length=1)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from _nmt_prep_core import punctuation_step
-
-from nmt_prep.config import Section
-from nmt_prep.text.step import NativeStep, StepContext
+from nmt_prep.text.step import NativeStep, StepContext, StepOptions, named_step
 
 
-class PunctuationOptions(Section):
+class PunctuationOptions(StepOptions):
     """The tool that the step follows."""
 
     like: Literal["moses", "sacremoses"]
@@ -24,4 +21,4 @@ class Punctuation(NativeStep[PunctuationOptions]):
     short = "like"
 
     def __init__(self, options: PunctuationOptions, context: StepContext) -> None:
-        self.native = punctuation_step(options.like == "moses", context.base_language)
+        self.native = named_step(f"punctuation_{options.like}", context.base_language)

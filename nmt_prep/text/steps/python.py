@@ -11,14 +11,13 @@ from pydantic import Field
 
 from nmt_prep.base.errors import TokenizerError
 from nmt_prep.base.runtime import unstoppable
-from nmt_prep.config import Section
 from nmt_prep.text.functions import described, load_function
-from nmt_prep.text.step import Step, StepContext
+from nmt_prep.text.step import Step, StepContext, StepOptions
 
 GROUP = "nmt_prep.line_functions"  # Group of entry points for functions of installed packages
 
 
-class PythonOptions(Section):
+class PythonOptions(StepOptions):
     """A function of lines."""
 
     function: str = Field(min_length=1)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from nmt_prep.base.runtime import needed_extra
-from nmt_prep.config import Section
-from nmt_prep.text.step import Step, StepContext
+from nmt_prep.text.step import Step, StepContext, StepOptions
 
 
-class RjiebaOptions(Section):
+class RjiebaOptions(StepOptions):
     """How to find words."""
 
     hmm: bool = False

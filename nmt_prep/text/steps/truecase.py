@@ -11,16 +11,15 @@ from pathlib import Path
 
 from _nmt_prep_core import TextStep, simple_step, truecaser
 
-from nmt_prep.config import Section
 from nmt_prep.config.section import Location
-from nmt_prep.text.step import WHITE_SPACE, NativeStep, StepContext
+from nmt_prep.text.step import WHITE_SPACE, NativeStep, StepContext, StepOptions
 from nmt_prep.text.text_file import file_lines
 
 _WORD = re.compile(f"[^{WHITE_SPACE}]+")
 _COUNTS = re.compile(r"\([0-9.]+(e[+-]?[0-9]+)?(/[0-9.]+(e[+-]?[0-9]+)?)?\)")
 
 
-class TruecaseOptions(Section):
+class TruecaseOptions(StepOptions):
     """A model, and how to use it."""
 
     model: Location

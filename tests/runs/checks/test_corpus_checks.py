@@ -380,7 +380,7 @@ def test_sections_without_problems(clean: Any) -> None:
             {"rules": {"top": {"score": "s", "keep": 2}}},
             "clean.rules.top.keep: found the number 2; allowed: a share such as 80%",
         ),
-        ({"fix": ["whitspace"]}, "clean.fix: there is no fix 'whitspace'; did you mean 'whitespace'? (fixes: "),
+        ({"fix": ["whitspace"]}, "clean.fix: there is no step 'whitspace'; did you mean 'whitespace'? (steps: "),
         (
             {"overrides": {"nws": {}}},
             "clean.overrides.nws: neither a corpus that is cleaned nor a language pair such as en-de; did",
@@ -393,7 +393,7 @@ def test_sections_without_problems(clean: Any) -> None:
         ),
         (
             {"overrides": {"news": {"fix": ["nfd"]}}},
-            "clean.overrides.news.fix: there is no fix 'nfd'; did you mean 'nfc'",
+            "clean.overrides.news.fix: there is no step 'nfd'; did you mean 'nfc'",
         ),
         ({"overrides": {"news": {"rule": {}}}}, "clean.overrides.news.rule: unknown key; did you mean 'rules'?"),
         (

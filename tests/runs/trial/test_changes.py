@@ -145,6 +145,7 @@ def test_an_edit_meanwhile_is_not_lost(tmp_path: Path, monkeypatch: pytest.Monke
     ("changes", "rule"),
     [
         ("clean: {rules: {program: {command: [./x]}}}\n", "clean.rules.program: {command: "),
+        ("clean: {fix: {source: [nfc, {python: 'x:f'}]}}\n", 'clean.fix.source: {python: "x:f"}'),
         ("clean: {rules: {python/mine: 'x:f'}}\n", 'clean.rules.python/mine: "x:f"'),
         ("clean: {overrides: {a: {rules: {program: ./x}}}}\n", 'clean.overrides.a.rules.program: "./x"'),
     ],

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "clean/fix.h"
+#include "clean/step.h"
 
 namespace nmt_prep::clean {
 

@@ -3,9 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
-#include "clean/fix.h"
+#include "clean/step.h"
 
 namespace nmt_prep::clean {
 
@@ -22,9 +23,13 @@ std::unique_ptr<Fix> nfc_fix();
 std::unique_ptr<Fix> whitespace_fix(bool keep_no_break);
 std::unique_ptr<Fix> ligatures_fix();
 std::unique_ptr<Fix> width_fix();
+std::unique_ptr<Fix> wiki_fix();
 
 // The tool whose punctuation normalization the fix reproduces.
 enum class Punctuation : std::uint8_t { kMoses, kSacremoses };
 std::unique_ptr<Fix> punctuation_fix(Punctuation like, const std::string& language);
+
+// Appends a line of Chinese or Japanese without spaces between its characters, and with one around Latin words.
+void join_east_asian(std::string_view line, std::string& out);
 
 }  // namespace nmt_prep::clean

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "moses/step.h"
+#include "moses/simple_steps.h"
 
 namespace nmt_prep::moses {
 

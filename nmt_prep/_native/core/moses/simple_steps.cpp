@@ -1,4 +1,5 @@
-// Steps without options.
+#include "moses/simple_steps.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -6,7 +7,6 @@
 #include "clean/fixes.h"
 #include "moses/characters.h"
 #include "moses/entities.h"
-#include "moses/step.h"
 #include "moses/truecaser.h"
 
 namespace nmt_prep::moses {
@@ -72,38 +72,44 @@ void replace_unicode_punctuation(std::string_view line, std::string& out) {
     });
 }
 
-class PunctuationStep final : public Step {
-   public:
-    PunctuationStep(clean::Punctuation like, const std::string& language)
-        : fix_(clean::punctuation_fix(like, language)) {}
-    void apply(std::string_view line, std::string& out) const override {
-        std::string fixed;
-        fix_->apply(line, fixed);
-        out += fixed;
-    }
-
-   private:
-    std::unique_ptr<clean::Fix> fix_;
+constexpr std::pair<std::string_view, FunctionStep::Function> kSteps[] = {
+    {"lowercase", lowercase},
+    {"non_printing", replace_non_printing},
+    {"pipes", delete_pipes},
+    {"unicode_punctuation", replace_unicode_punctuation},
+    {"detruecase", detruecase},
+    {"escape", append_escaped},
+    {"unescape", append_unescaped},
+    {"spaces", clean::join_east_asian},
+    {"unchanged", [](std::string_view line, std::string& out) { out += line; }},
 };
 
-constexpr std::pair<std::string_view, FunctionStep::Function> kSteps[] = {
-    {"lowercase", lowercase},       {"non_printing", replace_non_printing},
-    {"pipes", delete_pipes},        {"unicode_punctuation", replace_unicode_punctuation},
-    {"detruecase", detruecase},     {"escape", append_escaped},
-    {"unescape", append_unescaped},
+using MakeFix = std::unique_ptr<clean::Fix> (*)(const std::string& language);
+constexpr std::pair<std::string_view, MakeFix> kFixes[] = {
+    {"mojibake", clean::mojibake_fix},
+    {"control", [](const std::string&) { return clean::control_fix(); }},
+    {"soft_hyphens", [](const std::string&) { return clean::soft_hyphens_fix(); }},
+    {"bidi_marks", [](const std::string&) { return clean::bidi_marks_fix(); }},
+    {"nfc", [](const std::string&) { return clean::nfc_fix(); }},
+    {"whitespace", [](const std::string&) { return clean::whitespace_fix(false); }},
+    {"whitespace_keep_no_break", [](const std::string&) { return clean::whitespace_fix(true); }},
+    {"ligatures", [](const std::string&) { return clean::ligatures_fix(); }},
+    {"width", [](const std::string&) { return clean::width_fix(); }},
+    {"wiki", [](const std::string&) { return clean::wiki_fix(); }},
+    {"punctuation_moses",
+     [](const std::string& language) { return clean::punctuation_fix(clean::Punctuation::kMoses, language); }},
+    {"punctuation_sacremoses",
+     [](const std::string& language) { return clean::punctuation_fix(clean::Punctuation::kSacremoses, language); }},
 };
 
 }  // namespace
 
-std::unique_ptr<Step> simple_step(std::string_view name) {
+std::unique_ptr<Step> simple_step(const std::string& name, const std::string& language) {
     for (const auto& [known, function] : kSteps)
         if (known == name) return std::make_unique<FunctionStep>(function);
+    for (const auto& [known, make] : kFixes)
+        if (known == name) return make(language);
     return nullptr;
-}
-
-std::unique_ptr<Step> punctuation_step(bool moses, const std::string& language) {
-    const auto like = moses ? clean::Punctuation::kMoses : clean::Punctuation::kSacremoses;
-    return std::make_unique<PunctuationStep>(like, language);
 }
 
 }  // namespace nmt_prep::moses

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "moses/step.h"
+#include "moses/simple_steps.h"
 #include "moses/text_map.h"
 
 namespace nmt_prep::moses {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "moses/step.h"
+#include "moses/simple_steps.h"
 #include "moses/text_map.h"
 #include "moses/word_table.h"
 

@@ -1,8 +1,9 @@
-// Bindings of the Moses steps.
+// Bindings of the steps.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -11,12 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "clean/fixes.h"
+#include "clean/step.h"
 #include "moses/detokenizer.h"
-#include "moses/step.h"
+#include "moses/simple_steps.h"
 #include "moses/tokenizer.h"
 #include "moses/truecaser.h"
 #include "one_at_a_time.h"
 #include "text.h"
+#include "text/normalization.h"
 
 namespace nb = nanobind;
 
@@ -26,38 +30,41 @@ namespace {
 using Forms = std::vector<std::vector<std::string>>;
 using CaseTrainer = OneAtATime<moses::TruecaserTrainer>;
 
-// Returns the changed lines and their offsets, and the number of lines that each step altered.
+// Returns the changed lines and their offsets, or no offsets if no line was altered; the number of lines that each step
+// altered, and the first ones.
 auto apply_steps(const nb::tuple& steps, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
-    std::vector<const moses::Step*> chain;
-    for (const nb::handle step : steps) chain.push_back(&nb::cast<const moses::Step&>(step));
+    std::vector<const clean::Step*> chain;
+    for (const nb::handle step : steps) chain.push_back(&nb::cast<const clean::Step&>(step));
     const TextView text = text_view(data, offsets);
     SignalPoll poll;
-    moses::SteppedText made;
+    clean::SteppedText made;
     {
         const GilRelease unlocked;
-        made = moses::apply_steps(chain, text, threads, poll);
+        made = clean::apply_steps(chain, text, threads, poll);
     }
     return std::tuple(own_by_numpy(std::move(made.lines.bytes)), own_by_numpy(std::move(made.lines.offsets)),
-                      own_by_numpy(std::move(made.altered)));
+                      own_by_numpy(std::move(made.altered)), own_by_numpy(std::move(made.first)));
 }
 
-std::unique_ptr<moses::Step> simple_step(const std::string& name) {
-    std::unique_ptr<moses::Step> step = moses::simple_step(name);
+std::unique_ptr<clean::Step> simple_step(const std::string& name, const std::string& language) {
+    std::unique_ptr<clean::Step> step = moses::simple_step(name, language);
     if (step == nullptr) throw nb::value_error(("there is no step " + name).c_str());
     return step;
 }
 
-std::unique_ptr<moses::Step> tokenizer(std::string language, std::vector<std::pair<std::string, bool>> prefixes,
+std::unique_ptr<clean::Step> entities(clean::Entities texts) { return clean::html_entities_fix(std::move(texts)); }
+
+std::unique_ptr<clean::Step> tokenizer(std::string language, std::vector<std::pair<std::string, bool>> prefixes,
                                        bool aggressive, bool escape, bool skip_tags) {
     return std::make_unique<moses::Tokenizer>(
         moses::TokenizerOptions{std::move(language), std::move(prefixes), aggressive, escape, skip_tags});
 }
 
-std::unique_ptr<moses::Step> detokenizer(std::string language, bool upper) {
+std::unique_ptr<clean::Step> detokenizer(std::string language, bool upper) {
     return std::make_unique<moses::Detokenizer>(std::move(language), upper);
 }
 
-std::unique_ptr<moses::Step> truecaser(const Forms& forms, bool lower_first) {
+std::unique_ptr<clean::Step> truecaser(const Forms& forms, bool lower_first) {
     return std::make_unique<moses::Truecaser>(forms, lower_first);
 }
 
@@ -71,11 +78,12 @@ void add_lines(CaseTrainer& trainer, const ByteArray& data, const Int64Array& of
 
 }  // namespace
 
-void bind_moses(nb::module_& module) {
-    [[maybe_unused]] const nb::class_<moses::Step> step(module, "TextStep");
+void bind_steps(nb::module_& module) {
+    module.attr("NORMALIZATION_UNICODE_VERSION") = nb::str(kNormalizationVersion);
+    [[maybe_unused]] const nb::class_<clean::Step> step(module, "TextStep");
     module.def("apply_steps", apply_steps, nb::arg("steps"), nb::arg("data"), nb::arg("offsets"), nb::arg("threads"));
-    module.def("simple_step", simple_step, nb::arg("name"));
-    module.def("punctuation_step", moses::punctuation_step, nb::arg("moses"), nb::arg("language"));
+    module.def("simple_step", simple_step, nb::arg("name"), nb::arg("language") = "");
+    module.def("entities_step", entities, nb::arg("texts"));
     module.def("moses_tokenizer", tokenizer, nb::arg("language"), nb::arg("prefixes"), nb::arg("aggressive"),
                nb::arg("escape"), nb::arg("skip_tags"));
     module.def("moses_detokenizer", detokenizer, nb::arg("language"), nb::arg("upper"));

@@ -3,7 +3,8 @@
 Labels are codes of ISO 639-1 or 639-3, with or without a script: ``__label__en``, ``eng_Latn``, ``zho_Hans``. The
 config has BCP 47 tags. Both are reduced to a language, and a script if they name one. The language is an ISO 639-1 code
 if there is one. A macrolanguage replaces its usual member: ``zh`` replaces ``cmn``, ``ar`` replaces ``arb``, and ``no``
-replaces ``nb``.
+replaces ``nb``. In languages with several scripts, a region stands for the script that CLDR gives it: ``zh-TW`` for
+``zh-Hant``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import script_names, script_of_name
+from _nmt_prep_core import Lines, han_counts, script_names, script_of_name
 
 _PREFIX = "__label__"
 
@@ -71,12 +72,17 @@ def spoken_of_tag(tag: str) -> Spoken | None:
 
     try:
         language = langcodes.Language.get(langcodes.standardize_tag(tag.replace("_", "-"), macro=True))
-        named = langcodes.Language.get(tag.replace("_", "-"), normalize=False).script
+        written = langcodes.Language.get(tag.replace("_", "-"), normalize=False)
     except langcodes.LanguageTagError:
         return None
     if language.language is None:
         return None
-    return Spoken("no" if language.language == "nb" else language.language, named)
+    code, script = "hbs" if written.language == "hbs" else language.language, written.script
+    if script is None and language.territory is not None and code in {*_SEVERAL_SCRIPTS, *_CHINESE}:
+        script = language.maximize().script
+    if code == "pa" and script == "Arab":
+        code = "lah"  # models call it Western Punjabi
+    return Spoken("no" if code == "nb" else code, script)
 
 
 def languages_of_labels(labels: Sequence[str]) -> list[Spoken | None]:
@@ -88,18 +94,29 @@ def languages_of_labels(labels: Sequence[str]) -> list[Spoken | None]:
 
 def same(asked: Spoken, label: Spoken | None) -> bool:
     """Returns true if a label stands for a language. Scripts are compared only if both name one."""
-    if label is None or label.language != asked.language:
+    if label is None:
+        return False
+    joint = {label.language, asked.language} <= {"hbs", *_SERBO_CROATIAN} and "hbs" in (label.language, asked.language)
+    if label.language != asked.language and not joint:
         return False
     return asked.script is None or label.script is None or asked.script == label.script
+
+
+_SERBO_CROATIAN = ("bs", "cnr", "hr", "sr")  # Some models have one label, hbs, for all of them
+_CHINESE = ("zh", "yue")  # Languages with tags that imply Simplified or Traditional characters
+
+_SEVERAL_SCRIPTS = {
+    *["az", "bs", "ha", "hbs", "kk", "ku", "ky", "mn", "ms", "pa", "sd", "sr", "tg", "tk"],
+    "tt",
+    "ug",
+    "uz",
+}
+"""Languages that may be written in Latin, Cyrillic or Arabic script, whichever script their tag implies."""
 
 
 @cache
 def _similar_to(language: str) -> frozenset[str]:
     return frozenset().union(*(group for group in SIMILAR if language in group)) - {language}
-
-
-_SEVERAL_SCRIPTS = {*["az", "bs", "ha", "kk", "ku", "ky", "mn", "ms", "pa", "sd", "sr", "tg", "tk", "tt", "ug", "uz"]}
-"""Languages that may be written in Latin, Cyrillic or Arabic script, whichever script their tag implies."""
 
 
 class Expected:
@@ -116,6 +133,7 @@ class Expected:
         # indexes of the labels of the language and of accepted similar languages; empty if the model does not know the
         # language
         self.own = sorted(own)
+        self.chinese = chinese_script(tag)
         self.scripts = _scripts(tag)  # numbers of the scripts of the language; None if they are not known
         # indexes of the labels of all other languages that share a script with the language
         self.rivals: list[int] = []
@@ -155,6 +173,28 @@ class Expected:
             return ()
         shared, beyond = {*scripts} & {*self.scripts}, {*scripts} - {*self.scripts}
         return tuple(sorted(beyond)) if shared - {*_NO_SCRIPT} else None
+
+
+@cache
+def chinese_script(tag: str) -> str | None:
+    """Returns Hans or Hant if a tag implies Simplified or Traditional characters, or names them; None otherwise."""
+    import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
+
+    spoken = spoken_of_tag(tag)
+    if spoken is None or (spoken.language not in _CHINESE and spoken.script is None):
+        return None
+    script = spoken.script or langcodes.Language.get(tag).maximize().script
+    return script if script in ("Hans", "Hant") else None
+
+
+def chinese_shares(lines: Lines, script: str | None) -> npt.NDArray[np.float64]:
+    """Returns the share of Hans or Hant among the characters that only one of them has; 1.0 without such characters."""
+    if script is None:
+        return np.ones(len(lines))
+    simplified, traditional = han_counts(lines)
+    both = simplified + traditional
+    right = simplified if script == "Hans" else traditional
+    return np.divide(right, both, out=np.ones(len(lines)), where=both > 0)
 
 
 @cache

@@ -9,7 +9,8 @@ another language is clearly more probable than the expected one; it need not be 
   expected one are rivals. A rival that also uses other scripts, such as Japanese kana, counts only if a tenth of the
   letters are in these.
 - Letters of other scripts count against the language without a model: the value is at least ``1 - 2 s``, where ``s`` is
-  the share of letters in the scripts of the expected language.
+  the share of letters in the scripts of the expected language, or the share of its script among the characters that
+  only Simplified or only Traditional Chinese has, if that is smaller.
 - Text with fewer than ``min_letters`` letters (L*) is not judged and has the value -1. A letter of a script without
   spaces between words (Han, kana, Thai, …) counts as four letters, a Hangul syllable as two.
 - If a text has n letters, and n is less than three times ``min_letters``, a value r becomes ``1 - (1 - r) * 3 *
@@ -39,7 +40,7 @@ from pydantic import Field
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.languages import load_identifier, model_file
-from nmt_prep.cleaning.languages.tags import Expected
+from nmt_prep.cleaning.languages.tags import Expected, chinese_shares
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, SideRule, Values
 from nmt_prep.config import Section
 
@@ -99,6 +100,7 @@ class LanguageRule(SideRule[LanguageOptions]):
             some = Pairs({side: pairs.arrow(side).take(pa.array(places))})
             rival[places[script_weights(some.lines(side), scripts)[1] < _LEAST_OF_SCRIPT]] = 0.0
         letters, shares = script_weights(pairs.lines(side), expected.scripts or [])
+        shares = np.minimum(shares, chinese_shares(pairs.lines(side), expected.chinese))
 
         values = (rival - own) / np.maximum(rival + own, _LEAST_SUM)
         doubt = np.maximum(_CERTAIN * options.min_letters / np.maximum(letters, 1.0), 1.0)

@@ -109,6 +109,8 @@ class AlignSettings(Section):
     """a path, or null to learn from the pairs: a model that nmt-prep align --save wrote"""
     learn: bool = False
     """true or false: learn from the pairs even if there is a model, and start from the model"""
+    words: Literal["text", "vocab"] = "text"
+    """text or vocab: link the words of the text, or those that the steps of vocab.words make of it"""
 
     @property
     def learns(self) -> bool:
@@ -247,6 +249,12 @@ class Config(Section):
     def _problems(self) -> Iterator[str]:
         yield from self._split_problems()
         yield from self._hold_out_problems()
+        if (
+            self.align is not None
+            and self.align.words == "vocab"
+            and not (self.vocab.words or isinstance(self.vocab, ExistingVocab))
+        ):
+            yield "align.words is vocab, and vocab.words has no steps; list them, or set align.words to text"
         yield from self._document_problems()
         yield from self._weight_problems()
         yield from self._training_problems()

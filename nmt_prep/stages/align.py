@@ -6,7 +6,7 @@ writes the links of its pairs. Corpora of one side have no links.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -21,9 +21,10 @@ from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.errors import AlignmentModelError, OutputError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.align.learning import learn
-from nmt_prep.cleaning.align.links import Links
+from nmt_prep.cleaning.align.links import Links, piece_links
 from nmt_prep.cleaning.align.model import Model, check_known, shared_model
 from nmt_prep.cleaning.align.settings import LEARNING_VERSION, RUN_SETTINGS, rounds
+from nmt_prep.cleaning.align.word_vocabulary import Words, words_of
 from nmt_prep.cleaning.pair_sample import PairSample
 from nmt_prep.config import AlignSettings, Config, Symmetrization
 from nmt_prep.corpora import iter_pairs
@@ -34,6 +35,8 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.pair_sample import DrawnFiles, check_memory, draw_samples, reader_of, select_round, threads_for
+from nmt_prep.stages.vocab import BuiltVocabulary, Vocabulary, built_vocabularies
+from nmt_prep.subwords import WordsTokenizer
 
 MODEL_FILE = "model"  # Name of the file with the model
 
@@ -51,6 +54,7 @@ class LinkTask:
     given: bool  # true if the config gives the model, which may then not suit the corpora
     symmetrize: Symmetrization  # method of combining the links of the two directions
     output: Path
+    vocabularies: tuple[BuiltVocabulary, ...] = ()  # the vocabularies whose steps make the words; none for the text's
 
 
 @dataclass(frozen=True)
@@ -113,10 +117,13 @@ def link_part(task: LinkTask, tick: Tick) -> Linked:
             if model is None:
                 links, offsets = np.zeros((0, 2), np.int32), np.zeros(len(batch) + 1, np.int64)
             else:
-                source, target = (TextColumn.from_arrow(batch.column(side)) for side in SIDES)
+                texts = [TextColumn.from_arrow(batch.column(side)) for side in SIDES]
+                source, target = changed = _changed(texts, task.vocabularies)
                 if task.given and not pairs:
                     check_known(model, task.part, source, target)
                 found = model.align(source, target, task.symmetrize)
+                if task.vocabularies:
+                    found = _of_text(found, texts, changed, task.vocabularies)
                 links, offsets, too_long = found.links, found.offsets, too_long + found.too_long
             ends = pa.array(offsets.astype(np.int32))
             lists = [
@@ -128,6 +135,35 @@ def link_part(task: LinkTask, tick: Tick) -> Linked:
             without += int((np.diff(offsets) == 0).sum())
             tick(len(batch))
     return Linked(pairs, total, without, too_long, sha256_of(task.output))
+
+
+def _changed(texts: Sequence[TextColumn], vocabularies: Sequence[BuiltVocabulary]) -> list[TextColumn]:
+    """Returns lines after the steps of vocabularies; without vocabularies, unchanged."""
+    if not vocabularies:
+        return [*texts]
+    pairs = zip(texts, (built.load() for built in vocabularies), strict=True)
+    return [
+        TextColumn.from_arrow(words.changed(text.to_arrow(), 1)) if isinstance(words, WordsTokenizer) else text
+        for text, words in pairs
+    ]
+
+
+def _of_text(
+    links: Links,
+    texts: Sequence[TextColumn],
+    changed: Sequence[TextColumn],
+    vocabularies: Sequence[BuiltVocabulary],
+) -> Links:
+    """Returns links of words that steps made as links of the words of the text."""
+    made = []
+    for text, after, built in zip(texts, changed, vocabularies, strict=True):
+        words, tokenizer = words_of(after, pretokenized=True), built.load()
+        if isinstance(tokenizer, WordsTokenizer):
+            begins, ends, _ = tokenizer.traced(text, after, words.begins, words.ends, words.offsets)
+            words = Words(begins, ends, words.offsets)
+        made.append(words)
+    source, target = (words_of(text) for text in texts)
+    return piece_links(links, (made[0], made[1]), (source, target))
 
 
 def links_of(batch: pa.RecordBatch) -> Links:
@@ -148,13 +184,21 @@ class LearnTask:
     prior: Path | None  # file of the model to start from; None for none
     threads: int
     output: Path  # file for the model
+    vocabularies: tuple[BuiltVocabulary, ...] = ()  # as in `LinkTask`
 
 
 def learn_text(task: LearnTask, tick: Tick) -> int:
     """Writes the model of a text; returns the number of its pairs. It ticks for each pair in each round of learning."""
     sample = PairSample.of(reader_of(task.corpora))
     prior = None if task.prior is None else shared_model(task.prior)
-    learn(sample.text, RUN_SETTINGS, prior, task.threads, tick).save(task.output)
+    settings = replace(RUN_SETTINGS, pretokenized=bool(task.vocabularies))
+
+    def text() -> Iterator[tuple[TextColumn, TextColumn]]:
+        for pair in sample.text():
+            source, target = _changed(pair, task.vocabularies)
+            yield source, target
+
+    learn(text, settings, prior, task.threads, tick).save(task.output)
     return len(sample.keys)
 
 
@@ -183,7 +227,7 @@ class Align(Stage[AlignOutput, Aligned]):
         return config.align is not None
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return pair_stages(config)
+        return (*pair_stages(config), *([Vocabulary] if section_of(config).words == "vocab" else []))
 
     def settings(self, config: Config) -> dict[str, object]:
         settings = section_of(config)
@@ -195,6 +239,7 @@ class Align(Stage[AlignOutput, Aligned]):
             "align.model": settings.model,
             "align.learn": settings.learn,
             "align.version": LEARNING_VERSION,
+            **({} if settings.words == "text" else {"align.words": settings.words}),
             **{
                 f"splits.{split}.{corpus.name}.role": corpus.role
                 for split in aligned_splits(config)
@@ -209,7 +254,7 @@ class Align(Stage[AlignOutput, Aligned]):
 
     def check(self, config: Config) -> None:
         if (path := _given(config)) is not None:
-            check_words(shared_model(path), path)
+            check_words(shared_model(path), path, spaced=section_of(config).words == "vocab")
 
     def local_files(self, config: Config) -> dict[str, Path]:
         path = _given(config)
@@ -217,6 +262,7 @@ class Align(Stage[AlignOutput, Aligned]):
 
     def work(self, job: Job) -> Rounds[Aligned]:
         settings = section_of(job.config)
+        vocabularies = tuple(built_vocabularies(job).values()) if settings.words == "vocab" else ()
         parts = {split: listed for split, listed in pair_files(job).items() if split in aligned_splits(job.config)}
         stored = {split: [part for part in listed if not part.reversed] for split, listed in parts.items()}
         pair_of = {
@@ -232,7 +278,7 @@ class Align(Stage[AlignOutput, Aligned]):
                 for part in listed:
                     if (split, part.corpus) in pair_of:
                         texts[pair_of[split, part.corpus]].append(replace(part, corpus=f"{split}.{part.corpus}"))
-            models = yield from _learned(job, settings, texts, models)
+            models = yield from _learned(job, settings, texts, models, vocabularies)
         tasks = {
             split: [
                 LinkTask(
@@ -242,6 +288,7 @@ class Align(Stage[AlignOutput, Aligned]):
                     not settings.learns,
                     settings.symmetrize,
                     job.directory / split / f"{part.path.stem}.parquet",
+                    vocabularies,
                 )
                 for part in listed
             ]
@@ -284,7 +331,11 @@ class Align(Stage[AlignOutput, Aligned]):
 
 
 def _learned(
-    job: Job, settings: AlignSettings, texts: Mapping[str, list[PairFile]], priors: dict[str, Path | None]
+    job: Job,
+    settings: AlignSettings,
+    texts: Mapping[str, list[PairFile]],
+    priors: dict[str, Path | None],
+    vocabularies: tuple[BuiltVocabulary, ...],
 ) -> Rounds[dict[str, Path | None]]:
     """Yields the rounds that learn a model for each text; returns the model files, for empty texts the given model."""
     names = {pair: f"pairs-{pair}" if pair else "pairs" for pair in texts}
@@ -301,6 +352,7 @@ def _learned(
             priors[pair],
             threads[name],
             job.scratch / f"{name}.model",
+            vocabularies,
         )
         for pair, name in names.items()
         if sizes[name]
@@ -309,12 +361,16 @@ def _learned(
     return {pair: tasks[pair].output if pair in tasks else priors[pair] for pair in names}
 
 
-def check_words(model: Model, path: Path) -> None:
+def check_words(model: Model, path: Path, *, spaced: bool = False) -> None:
     """Checks that a given model splits lines into words as a run does."""
-    if model.settings.pretokenized:
+    if model.settings.pretokenized and not spaced:
         raise AlignmentModelError(
             f"align.model: {path} was learned with --pretokenized, and the text of a run is not tokenized; learn one "
             "without --pretokenized"
+        )
+    if spaced and not model.settings.pretokenized:
+        raise AlignmentModelError(
+            f"align.model: {path} was learned without --pretokenized, and align.words is vocab; learn one from words"
         )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,15 @@ STEPS_DIR = "NMT_PREP_STEPS"
 """The environment variable with the directory of programs and modules that steps of vocabularies may run."""
 
 _MARK = b'{"words": 1'
-_UNIT = re.compile(r"&(?:amp|lt|gt|quot|apos|#124|#91|#93);|(?<![^ ])@-@(?![^ ])|\S", re.ASCII)
+_JOINED = {
+    ord("&"): (b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;", b"&#124;", b"&#91;", b"&#93;"),
+    ord("@"): (b"@-@",),
+}
+_LONGEST_UNIT = 8
+_SPACES_OF_TWO, _SPACES_OF_THREE = (
+    np.array([int.from_bytes(chr(code).encode(), "big") for code in codes])
+    for codes in ((0x85, 0xA0), (0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000))
+)
 
 
 def is_words(path: Path) -> bool:
@@ -121,23 +128,22 @@ class WordsTokenizer(Tokenizer):
         A line can be traced if it has as many characters apart from white space as the changed one, in which an entity
         of Moses and its hyphen count as one.
         """
-        moved = np.zeros((2, len(begins)), np.int32)
-        known = np.zeros(len(offsets) - 1, np.bool_)
-        texts = zip(lines.strings(), changed.strings(), strict=True)
-        for row, (before, after) in enumerate(texts):
-            if before == after:
-                places = None
-            else:
-                places = _places(before, after)
-                if places is None:
-                    continue
-            known[row] = True
-            mine = slice(offsets[row], offsets[row + 1])
-            for side, bounds in enumerate((begins[mine], ends[mine])):
-                moved[side, mine] = bounds if places is None else places[side][bounds]
-        moved[1] = np.maximum(moved[0], moved[1])
-        moved[:, begins == ends] = moved[0, begins == ends]
-        return moved[0], moved[1], known
+        olds, news = _units(lines, joined=False), _units(changed, joined=True)
+        first, end = (np.searchsorted(units[0], text.offsets) for units, text in ((olds, lines), (news, changed)))
+        known = np.diff(first) == np.diff(end)
+        row = np.repeat(np.arange(len(known)), np.diff(offsets))
+        at = changed.offsets[row]
+        # A span has the units from the one that its first byte is in, or that follows it.
+        inner = np.searchsorted(news[1], at + begins, side="right")
+        outer = np.searchsorted(news[0], at + ends) - 1
+        shift, limit = first[row] - end[row], first[row + 1]
+        starts, stops = (np.append(bounds, lines.offsets[-1]) for bounds in olds)
+        begin = np.where(
+            inner + shift < limit, starts[np.minimum(inner + shift, len(starts) - 1)], lines.offsets[row + 1]
+        )
+        stop = np.where(outer >= inner, stops[np.clip(outer + shift, 0, len(stops) - 1)], begin)
+        bounds = (np.where(known[row], place - lines.offsets[row], 0).astype(np.int32) for place in (begin, stop))
+        return *bounds, known
 
     def uncovered(self, characters: Sequence[str]) -> list[str]:
         return self.inner.uncovered(characters)
@@ -247,22 +253,26 @@ def _beside(path: Path, name: object) -> Path:
     return path.with_name(name)
 
 
-def _places(before: str, after: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
-    """Returns the byte of a line at which the text at or after each byte of the changed line begins; and ends."""
-    old, new = ([*pattern.finditer(text)] for pattern, text in ((re.compile(r"\S"), before), (_UNIT, after)))
-    if len(old) != len(new):
-        return None
-    sizes = [np.cumsum([0, *(len(character.encode()) for character in text)]) for text in (before, after)]
-    first, last = np.zeros((2, sizes[1][-1] + 1), np.int64)
-    end = 0
-    for unit, character in zip(new, old, strict=True):
-        start, stop = sizes[1][unit.start()], sizes[1][unit.end()]
-        begin = sizes[0][character.start()]
-        first[start:stop] = begin
-        first[end:start] = begin
-        last[end + 1 : start + 1] = last[end] if end else begin
-        last[start + 1 : stop + 1] = sizes[0][character.end()]
-        end = stop
-    first[end:] = sizes[0][-1]
-    last[end + 1 :] = last[end]
-    return first, last
+def _units(text: TextColumn, *, joined: bool) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns the first bytes of characters apart from white space and control characters, and the bytes after them.
+
+    With ``joined``, entities of Moses and its hyphen ``@-@`` count as one character.
+    """
+    size = int(text.offsets[-1])
+    data = np.concatenate([text.data[:size], np.zeros(_LONGEST_UNIT, np.uint8)])
+    leads = data[:size] & 0xC0 != 0x80
+    if joined:
+        for first, units in _JOINED.items():
+            places = np.flatnonzero(data[:size] == first)
+            ends = text.offsets[np.searchsorted(text.offsets, places, side="right")]
+            for unit in units:
+                fits = (places + len(unit) <= ends) & np.all(
+                    data[places[:, None] + np.arange(len(unit))] == np.frombuffer(unit, np.uint8), axis=1
+                )
+                leads[(places[fits][:, None] + np.arange(1, len(unit))).reshape(-1)] = False
+    starts = np.flatnonzero(leads)
+    stops = np.append(starts[1:], size)
+    code = [data[starts + place].astype(np.int64) for place in range(3)]
+    three = code[0] << 16 | code[1] << 8 | code[2]
+    silent = (code[0] <= ord(" ")) | np.isin(three >> 8, _SPACES_OF_TWO) | np.isin(three, _SPACES_OF_THREE)
+    return starts[~silent], stops[~silent]

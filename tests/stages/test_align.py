@@ -151,3 +151,26 @@ def test_texts_share_the_workers_of_a_local_engine(kind: str, pairs: dict[str, i
     config = SimpleNamespace(engine=SimpleNamespace(kind=kind))
     job: Any = SimpleNamespace(config=config, engine=LocalEngine(4))
     assert learning.threads_for(job, pairs) == threads
+
+
+def test_links_of_the_words_that_steps_make(tmp_path: Path) -> None:
+    """They are stored as links of the words of the text; a line whose words cannot be traced has none."""
+    (tmp_path / "steps.py").write_text(
+        "import re\ndef split(line): return 'gone' if line == 'dorfotx' else ' '.join(re.findall('...', line))\n"
+    )
+    pairs = [*((source.replace(" ", ""), target) for source, target in PAIRS), ("dorfotx", "rodo tofo")]
+    vocab = {"size": 300, "words": {"source": [{"python": "steps:split"}]}}
+    config = config_of(tmp_path, write(tmp_path, "c", pairs), align={"words": "vocab"}, vocab=vocab)
+    align(tmp_path, config)
+    found = links_of(config)
+    assert found[0] == [(0, n) for n in range(7)]
+    assert sum(len(links) == len(expected) for links, expected in zip(found, DIAGONAL, strict=False)) >= 390
+    assert found[-1] == []
+    given = {"words": "vocab", "model": "run/aligned/model"}
+    second = config_of(tmp_path / "2", write(tmp_path, "c", pairs), align=given, vocab=vocab).within(tmp_path)
+    align(tmp_path, second)
+    assert links_of(second) == found
+    with pytest.raises(AlignmentModelError, match="was learned with --pretokenized, and the text of a run is not"):
+        align(tmp_path, second.model_copy(update={"align": second.align.model_copy(update={"words": "text"})}))
+    with pytest.raises(ConfigError, match=r"align\.words is vocab, and vocab\.words has no steps; list them, or set"):
+        config_of(tmp_path, write(tmp_path, "c", PAIRS), align={"words": "vocab"})

@@ -22,7 +22,11 @@ def made(tmp_path: Path) -> Path:
     place = tmp_path / "made"
     (tmp_path / "prefixes").write_text("Dr\n")
     (tmp_path / "model").write_text("der (3/3)\n")
-    specs = [{"moses": {"prefixes": "prefixes", "aggressive": True}}, {"truecase": "model"}]
+    specs = [
+        {"moses": {"prefixes": "prefixes", "aggressive": True}},
+        {"truecase": "model"},
+        {"unicode_punctuation": "moses"},
+    ]
     place.mkdir()
     lines = ["der Weg & &quot; a @-@ b &apos;"] * 2
     nmt_prep.SubwordNMTTokenizer.train(lines, merges=99).save(place / "v.subword_nmt.json")
@@ -46,8 +50,9 @@ def test_text_goes_through_the_steps_and_back(made: Path, tmp_path: Path) -> Non
 
 def test_places_of_pieces_are_those_in_the_text_before_the_steps(made: Path) -> None:
     tokenizer = nmt_prep.load_tokenizer(made / "v.de.words.json")
-    lines = TextColumn.from_strings(['Der "Weg"  a-b', "", "\x01", "Weg"])
+    lines = TextColumn.from_strings(['Der "Weg"  a-b', "", "…", "\x01Weg\u2003"])
     rows = tokenizer.encode_batch(lines.to_arrow())
+    assert rows.lengths.tolist() == [7, 0, 3, 1]
     spans = tokenizer.piece_spans(lines, rows)
     assert spans.known.tolist() == [True, True, False, True]
     words: list[str] = []
@@ -55,7 +60,7 @@ def test_places_of_pieces_are_those_in_the_text_before_the_steps(made: Path) -> 
     for row, text in enumerate(texts):
         places = slice(rows.offsets[row], rows.offsets[row + 1])
         words += [text[begin:end] for begin, end in zip(spans.begins[places], spans.ends[places], strict=True)]
-    assert words == ["Der", '"', "Weg", '"', "a", "-", "b", "Weg"]
+    assert words == ["Der", '"', "Weg", '"', "a", "-", "b", "", "", "", "Weg"]
 
 
 def test_the_file_of_steps_is_checked(made: Path) -> None:

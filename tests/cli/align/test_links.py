@@ -31,7 +31,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("aligned")
     vocab, align = {"kind": "sentencepiece", "size": 90}, {"symmetrize": "intersection"}
     path = config_file(directory, PAIRS, align=align, vocab=vocab)
-    result = CliRunner().invoke(app, ["run", str(path), "--until", "vocab", "-q"])
+    result = CliRunner().invoke(app, ["run", str(path), "--until", "align", "-q"])
     assert result.exit_code == 0, result.output
     return path
 

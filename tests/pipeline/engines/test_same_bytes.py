@@ -37,9 +37,9 @@ ROUNDS = {
     "extract": "download",
     "compile": "extract",
     **dict.fromkeys(CLEAN, "compile"),
-    "sample": "align",
-    "encode": "vocab",
-    "shuffle": "vocab",
+    "sample": "clean",
+    "encode": "align",
+    "shuffle": "align",
     "spill-text": "encode",
     "outputs": "encode",
 }

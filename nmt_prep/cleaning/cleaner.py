@@ -155,13 +155,11 @@ class Cleaner:
         places = sorted({place for more, own in zip(wanted, changed.first, strict=True) if more for place in own})
         if not places:
             return
-        texts = [lines.take(pa.array(places))]
-        texts += self._chains[side].trace(texts[0])
+        texts = [*self._chains[side].trace(lines.take(pa.array(places)))]
         for number, (label, own) in enumerate(zip(self._labels[side], changed.first, strict=True)):
-            held = self.repaired.setdefault(label, [])
-            for place in own[: EXAMPLES - len(held)]:
+            for place in own[: EXAMPLES - len(self.repaired.get(label, ()))]:
                 before, after = (each[places.index(place)].as_py() for each in texts[number : number + 2])
-                held.append(RepairedLine.of(side, before, after))
+                self.repaired.setdefault(label, []).append(RepairedLine.of(side, before, after))
 
     def _values(self, rule: Rule[Any], pairs: Pairs, place: Callable[[int], str]) -> Values:
         try:

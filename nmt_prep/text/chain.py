@@ -69,7 +69,9 @@ class Chain:
         return Changed(lines, tuple(altered), tuple(tuple(i for i in each if i >= 0) for each in first))
 
     def trace(self, lines: pa.Array) -> Iterator[pa.Array]:
-        """Yields the lines after each step."""
+        """Yields the lines before all steps, and after each."""
+        lines = lines.cast(pa.large_string())
+        yield lines
         for step in self.steps:
             lines = step.apply(lines)
             yield lines

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.cleaner import Cleaner, Judged
 from nmt_prep.cleaning.dedup.records import Comparison, Group, records_of
 from nmt_prep.cleaning.presets import Cleaning, cleaning_of
-from nmt_prep.cleaning.rejects import CleanCounts
+from nmt_prep.cleaning.rejects import CleanCounts, RejectNotes, RepairedLine
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.config import CleanSettings, Languages
 
@@ -27,14 +28,15 @@ import pyarrow.compute as pc
 def same_start(source, target):
     return pc.equal(pc.utf8_slice_codeunits(source, 0, 1), pc.utf8_slice_codeunits(target, 0, 1))
 
+def upper(line):
+    return line.upper()
+
 def wrong(source, target):
     return [True]
 """
 
 
-def cleaner(
-    directory: Path, rules: dict[str, Any], fix: tuple[str, ...] = (), sides: tuple[Side, ...] = BOTH
-) -> Cleaner:
+def cleaner(directory: Path, rules: dict[str, Any], fix: Any = (), sides: tuple[Side, ...] = BOTH) -> Cleaner:
     (directory / "own.py").write_text(MODULE)
     settings = CleanSettings(preset="none", rules=rules, fix=fix)
     languages = Languages(source="en", target="de")
@@ -120,6 +122,54 @@ def test_fixes_come_before_rules_and_may_leave_nothing(tmp_path: Path) -> None:
     assert judged.text["source"].to_pylist() == ["a b", "", "a", ""]
     assert judged.reasons.tolist() == [-1, 0, -1, 0]
     assert made.counts.altered == {"control": 1, "whitespace": 2}
+
+
+def test_fixes_of_each_side_are_counted_and_shown_by_position(tmp_path: Path) -> None:
+    dashes = {"replace": {"pattern": "[–—]", "with": "-", "label": "dashes"}}
+    fix = {"source": (dashes, {"python": "own:upper"}, {"replace": {"pattern": "A+"}}, {"replace": {"pattern": "B"}})}
+    made = cleaner(tmp_path, {}, fix)
+    judged = clean(made, ("a–b", "a–b"), ("c", "c"), ("aa", "c"), ("–", ""), ("——", "—"), ("e—", "f"))
+    assert [judged.text[side].to_pylist() for side in BOTH] == [
+        ["-", "C", "", "-", "--", "E-"],
+        ["a–b", "c", "c", "", "—", "f"],
+    ]
+    assert made.counts.dropped == {"empty": 2}
+    assert made.counts.altered == {"dashes.source": 4, "python.source": 4, "replace.source": 2, "replace-2.source": 1}
+    shown = {fix: [(line.side, line.before, line.after) for line in lines] for fix, lines in made.repaired.items()}
+    assert shown == {
+        "dashes.source": [("source", "a–b", "a-b"), ("source", "–", "-"), ("source", "——", "--")],
+        "python.source": [("source", "a-b", "A-B"), ("source", "c", "C"), ("source", "aa", "AA")],
+        "replace.source": [("source", "A-B", "-B"), ("source", "AA", "")],
+        "replace-2.source": [("source", "-B", "-")],
+    }
+    assert [*made.files] == ["python own:upper of the source"]
+    notes = RejectNotes(repaired=made.repaired)
+    assert (notes + notes).repaired["replace.source"] == [
+        *made.repaired["replace.source"],
+        made.repaired["replace.source"][0],
+    ]
+
+
+def test_long_repaired_lines_are_shown_around_the_change() -> None:
+    assert RepairedLine.of("target", "x" * 1000 + "–" + "y" * 1000, "x" * 1000 + "-" + "y" * 1000) == RepairedLine(
+        "target", "x" * 100 + "–" + "y" * 199, "x" * 100 + "-" + "y" * 199
+    )
+
+
+@pytest.mark.parametrize(
+    ("fix", "problem"),
+    [
+        (("nfd",), "clean.fix: there is no step 'nfd'; did you mean 'nfc'"),
+        (({"python": "own:absent"},), "clean.fix: python: own has no function absent, for the corpus splits.train.c"),
+        (
+            ({"python": "own:wrong"},),
+            "clean.fix, for the corpus splits.train.c: own:wrong failed on the line 'a': Type",
+        ),
+    ],
+)
+def test_problems_of_fixes_name_their_place(tmp_path: Path, fix: Any, problem: str) -> None:
+    with pytest.raises(CleaningError, match="^" + re.escape(problem)):
+        clean(cleaner(tmp_path, {"python": "own:same_start"}, fix), ("a", "a"))
 
 
 def test_without_rules_all_pairs_with_text_are_kept(tmp_path: Path) -> None:

@@ -137,6 +137,12 @@ class Expected:
         self.scripts = _scripts(tag)  # numbers of the scripts of the language; None if they are not known
         # indexes of the labels of all other languages that share a script with the language
         self.rivals: list[int] = []
+        # labels of the language in another Chinese script, which characters tell apart better than models
+        self.variants = [
+            number
+            for number, label in enumerate(spoken)
+            if self.chinese and asked and label and label.language == asked.language and number not in own
+        ]
         self._beyond: dict[tuple[int, ...], list[int]] = {}
         for number in sorted({*range(len(labels))} - own):
             beyond = self._scripts_beyond(spoken[number])

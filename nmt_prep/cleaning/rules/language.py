@@ -95,6 +95,7 @@ class LanguageRule(SideRule[LanguageOptions]):
         options, expected = self.given, self._expected[side]
         contest = self._identifier.contest(_uncapitalised(pairs, side), expected.own, expected.rivals, _LEAST_RIVAL)
         own, rival = contest.own.astype(np.float64), contest.rival.astype(np.float64)
+        rival[np.isin(contest.label, expected.variants)] = 0.0
         for scripts, lines in expected.needing_scripts(contest.label):
             places = np.flatnonzero(lines)
             some = Pairs({side: pairs.arrow(side).take(pa.array(places))})

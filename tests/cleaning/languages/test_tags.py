@@ -6,6 +6,7 @@ from nmt_prep.cleaning.languages.tags import Expected, Spoken, languages_of_labe
 
 NLLB_CODES = "eng_Latn zho_Hans zho_Hant arb_Arab als_Latn zsm_Latn srp_Cyrl jpn_Jpan nob_Latn yue_Hant"
 NLLB = NLLB_CODES.split(" ")
+V3 = ["eng_Latn", "hbs_Latn", "srp_Cyrl", "zxx_Zxxx", "cmn_Hans", "cmn_Hant", "yue_Hant", "ara_Arab", "fas_Arab"]
 LID_CODES = "en de zh ja als no da hr sr sh bs ru mk bg ko yue tl xx-odd"
 LID = [f"__label__{code}" for code in LID_CODES.split(" ")]
 
@@ -18,6 +19,15 @@ LID = [f"__label__{code}" for code in LID_CODES.split(" ")]
         ("zh-Hant", Spoken("zh", "Hant")),
         ("eng_Latn", Spoken("en", "Latn")),
         ("cmn", Spoken("zh", None)),
+        ("zh-TW", Spoken("zh", "Hant")),
+        ("cmn_Hans", Spoken("zh", "Hans")),
+        ("sr-ME", Spoken("sr", "Latn")),
+        ("uz-AF", Spoken("uz", "Arab")),
+        ("kk-CN", Spoken("kk", "Arab")),
+        ("pa-PK", Spoken("lah", "Arab")),
+        ("pnb", Spoken("lah", None)),
+        ("hbs_Latn", Spoken("hbs", "Latn")),
+        ("zxx_Zxxx", Spoken("zxx", "Zxxx")),
         ("als_Latn", Spoken("sq", "Latn")),
         ("tl", Spoken("fil", None)),
         ("no such tag", None),
@@ -54,7 +64,15 @@ def test_the_expected_language_and_its_rivals(tag: str, other: str, own: str, ri
     [
         (NLLB, "zh", "en", "zho_Hans zho_Hant"),
         (NLLB, "zh-Hant", "en", "zho_Hant"),  # scripts of labels count if the tag names one
+        (NLLB, "zh-TW", "en", "zho_Hant"),
+        (NLLB, "zh-CN", "en", "zho_Hans"),
         (NLLB, "sr-Latn", "en", ""),
+        (V3, "sr-Latn", "en", "hbs_Latn"),
+        (V3, "hr", "en", "hbs_Latn"),
+        (V3, "sr", "en", "hbs_Latn srp_Cyrl"),
+        (V3, "hbs", "en", "hbs_Latn srp_Cyrl"),
+        (V3, "zh-HK", "en", "cmn_Hant"),
+        (V3, "fa", "en", "fas_Arab"),
         (NLLB, "ar", "en", "arb_Arab"),
         (NLLB, "ms", "en", "zsm_Latn"),
         (LID, "zh-Hans", "zh-Hant", "__label__zh"),  # variants of one language are not rivals
@@ -66,5 +84,7 @@ def test_similar_languages_are_rivals_unless_accepted(labels: list[str], tag: st
     assert [labels[number] for number in expected.own] == own.split()
     if tag == "zh-Hant":
         assert [labels[number] for number in expected.rivals] == ["zho_Hans", "jpn_Jpan", "yue_Hant"]
+    if tag == "hr":  # the noise label is a rival of every language
+        assert [labels[number] for number in expected.rivals] == ["eng_Latn", "zxx_Zxxx"]
     if tag == "de":
         assert labels.index("__label__als") in expected.rivals

@@ -20,13 +20,15 @@ from nmt_prep.cleaning.rejects import judge
 from nmt_prep.cleaning.rule import Bounds, Context, Rule
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.config import Languages
-from tests.cleaning.languages.models import LINES, dense_model, written
+from tests.cleaning.languages.models import LINES, dense_model, made_from, written
 from tests.cleaning.pairs import pairs
 
 EN = "The old man sits on a wooden bench in the park and reads."
 DE = "Der alte Mann sitzt auf einer Holzbank im Park und liest."
 FR = "Le vieil homme est assis sur un banc du parc et il lit."
 ZH = "老人坐在公园的长椅上看报纸，旁边有一只狗。"
+SIMPLIFIED, TRADITIONAL = "老人坐在公园的长椅上看报纸。", "老人坐在公園的長椅上看報紙。"
+NEITHER = "老人坐在公共椅子上看人。"
 JA = "老人は公園のベンチに座って新聞を読んでいます。"
 NO = "Jeg har ikke hatt tid til å lese boken ennå, men jeg skal gjøre det i morgen."
 DA = "Jeg har ikke haft tid til at læse bogen endnu, men jeg gør det nok i morgen."
@@ -104,6 +106,20 @@ def test_other_scripts_need_no_model() -> None:
     half = "这是一只狗 and the dog is very old"  # 5 Han letters, which count as 20, and 18 Latin ones
     (value,) = rule("zh", "en", ("source",)).values(pairs([half], [""]))[0]
     assert value == pytest.approx(1 - 2 * 20 / 38)
+
+
+@pytest.mark.parametrize("model", ["lid.176", "model.bin"])
+@pytest.mark.parametrize(
+    ("tag", "passing", "dropped"),
+    [("zh-TW", TRADITIONAL, SIMPLIFIED), ("zh", SIMPLIFIED, TRADITIONAL), ("yue", TRADITIONAL, SIMPLIFIED)],
+)
+def test_characters_tell_chinese_scripts_apart(
+    tmp_path: Path, model: str, tag: str, passing: str, dropped: str
+) -> None:
+    own = [("zho_Hans", line) for line in (SIMPLIFIED, TRADITIONAL, NEITHER)]
+    written(made_from([*own, ("zho_Hant", "x"), ("yue_Hant", "y"), ("eng_Latn", "z")], "softmax"), tmp_path)
+    made = rule(tag, "en", ("source",), tmp_path, model=model)
+    assert kept(made, [passing, dropped, NEITHER], [""] * 3) == [[True, False, True]]
 
 
 def test_japanese_needs_kana() -> None:

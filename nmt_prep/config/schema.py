@@ -21,11 +21,12 @@ from nmt_prep.config.corpus import Corpus, Tag
 from nmt_prep.config.documents import DocumentSettings
 from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.language_pairs import MULTIPLE, CheckedTag, ConfigLanguages, Pairs
+from nmt_prep.config.limits import LimitSettings
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
 from nmt_prep.config.problems import UNKNOWN_NAME, did_you_mean
 from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section
 from nmt_prep.config.training import TrainingSettings
-from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab
+from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab, steps_of_tokens
 
 Symmetrization = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 _URL = r"^[A-Za-z][A-Za-z0-9+.-]*://[^/@?#\x00-\x1f\x7f]*(/[^?#\x00-\x1f\x7f]*)?$"
@@ -204,6 +205,8 @@ class Config(Section):
     """a mapping: which lines the vocabularies are built from"""
     clean: CleanSettings | None = None
     """a mapping, or null for no cleaning: which pairs are dropped, and what is repaired"""
+    limits: LimitSettings = Field(default_factory=lambda: LimitSettings())
+    """a mapping: which pairs are dropped because of their numbers of tokens or pieces, as clean-corpus-n.perl does"""
     align: AlignSettings | None = None
     """a mapping, or null for no alignment: how the words of pairs are linked"""
     vocab: Vocab = Field(default_factory=lambda: T2TVocab())
@@ -416,6 +419,17 @@ class Config(Section):
             for each in corpus.hold_out:
                 splits[each.split] = (*splits.get(each.split, ()), corpus.held_out())
         return self.model_copy(update={"splits": splits})
+
+    def with_limits(self) -> Config:
+        """Returns the config with the limits of tokens as the last rule of cleaning."""
+        if self.limits.tokens is None:
+            return self
+        clean = CleanSettings(preset="none") if self.clean is None else self.clean
+        words = {side: self.vocab.words.of(side) for side in SIDES}
+        rule = {**self.limits.tokens.model_dump(), "words": {side: steps_of_tokens(words[side]) for side in SIDES}}
+        return self.model_copy(
+            update={"clean": clean.model_copy(update={"rules": {**clean.rules, "limits/tokens": rule}})}
+        )
 
     def directed(self, split: str) -> tuple[Corpus, ...]:
         """Returns the corpora of a split, each followed by its other direction if both directions are used."""

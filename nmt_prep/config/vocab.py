@@ -86,6 +86,16 @@ class WordSteps(Section):
         return getattr(self, side) if self.both is None else self.both
 
 
+_SAME_TOKENS = ("lowercase", "truecase")
+
+
+def steps_of_tokens(steps: _Steps) -> _Steps:
+    """Returns steps without the last ones if they only change characters of tokens, not their number."""
+    while steps and (steps[-1] if isinstance(steps[-1], str) else next(iter(steps[-1]))) in _SAME_TOKENS:
+        steps = steps[:-1]
+    return steps
+
+
 _StepsOfSides = Annotated[WordSteps, BeforeValidator(per_side, json_schema_input_type=_Steps | WordSteps)]
 
 

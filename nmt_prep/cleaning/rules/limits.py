@@ -1,0 +1,92 @@
+"""Rule ``limits``: the numbers of tokens of both sides, as clean-corpus-n.perl counts them.
+
+The section ``limits`` of a config adds this rule as ``limits/tokens``, after all others. Values: for each side the
+number of tokens after the steps of ``words``, the larger number divided by the smaller one, and for each side the
+longest run of characters without white space and ``|``. A pair passes if none is above its limit. Every ``|`` is
+deleted before tokens are counted, unless they divide factors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from _nmt_prep_core import Lines, line_lengths, longest_tokens
+from pydantic import Field
+
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule, Values
+from nmt_prep.cleaning.rules.length import LENGTHS
+from nmt_prep.config.limits import TokenLimits
+from nmt_prep.config.vocab import WordSteps
+from nmt_prep.text.chain import Chain
+from nmt_prep.text.step import StepContext
+
+_NO_SPACE = "[\x1c-\x1f]"  # White space for Python, but not for Perl
+
+
+class LimitsOptions(TokenLimits):
+    """The limits of both sides."""
+
+    words: WordSteps = Field(default_factory=WordSteps)
+    """a list of steps, or {source: …, target: …}: what makes tokens of the text"""
+
+
+class LimitsRule(Rule[LimitsOptions]):
+    """The numbers of tokens, their ratio, and the longest token."""
+
+    edges = LENGTHS
+
+    def __init__(self, options: LimitsOptions, context: Context) -> None:
+        self._sides, self._factors = context.sides, options.factors
+        self._chains = {
+            side: Chain.of(options.words.of(side), StepContext(context.language(side), context.base_dir))
+            for side in context.sides
+        }
+        self.files = {
+            f"vocab.words.{side}: {name}": path
+            for side, chain in self._chains.items()
+            for step in chain.steps
+            for name, path in step.files.items()
+        }
+        both = context.sides == SIDES
+        high = [np.inf if limit is None else float(limit) for limit in (options.max, options.ratio, options.longest)]
+        self.columns = (*context.sides, *(["ratio"] if both else []), *(f"longest {side}" for side in context.sides))
+        self.bounds = (
+            *[Bounds(options.min, high[0])] * len(context.sides),
+            *([Bounds(high=high[1])] if both else []),
+            *[Bounds(high=high[2])] * len(context.sides),
+        )
+
+    def values(self, pairs: Pairs) -> Values:
+        counted = [pairs.line_values(self, side, self._line_values) for side in self._sides]
+        tokens, longest = np.stack(counted, axis=2).transpose(1, 2, 0)
+        ratios = [token_ratios(*tokens)[np.newaxis]] if len(tokens) > 1 else []
+        return np.concatenate([tokens, *ratios, longest])
+
+    def _line_values(self, pairs: Pairs, side: Side) -> npt.NDArray[np.float64]:
+        """Returns the number of tokens and the longest one of each line: float64, shape ``[pairs, 2]``."""
+        lines = self._chains[side].apply(pairs.arrow(side)).lines
+        if not (TextColumn.from_arrow(lines).data == ord("|")).any():
+            return token_counts(lines)
+        if not self._factors:
+            return token_counts(pc.replace_substring(lines, "|", ""))
+        longest = token_counts(pc.replace_substring(lines, "|", " "))[:, 1]
+        return np.stack([token_counts(lines)[:, 0], longest], axis=1)
+
+
+def token_counts(lines: pa.Array) -> npt.NDArray[np.float64]:
+    """Returns the number of tokens between white space, and the length of the longest, of each line."""
+    text = TextColumn.from_arrow(lines)
+    if ((text.data >= 0x1C) & (text.data <= 0x1F)).any():
+        text = TextColumn.from_arrow(pc.replace_substring_regex(lines, _NO_SPACE, "x"))
+    native = Lines(text.data, text.offsets)
+    return np.stack([line_lengths(native, "token"), longest_tokens(native)], axis=1)
+
+
+def token_ratios(first: Values, second: Values) -> Values:
+    """Returns the larger number divided by the smaller one: infinite if one is 0, else 1 if both are."""
+    shorter, longer = np.minimum(first, second), np.maximum(first, second)
+    return np.divide(longer, shorter, out=np.where(longer > 0, np.inf, 1.0), where=shorter > 0)

@@ -24,6 +24,7 @@ with delayed_imports():
         check,
         clean,
         download,
+        find,
         init,
         modify,
         overlap,
@@ -41,6 +42,7 @@ with delayed_imports():
     )
 
 COMMANDS: dict[str, ModuleType] = {
+    "find": find,
     "init": init,
     "check": check,
     "try": try_,

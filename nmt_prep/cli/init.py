@@ -36,10 +36,11 @@ from nmt_prep.config.vocab import DialectName
 
 if TYPE_CHECKING:
     from nmt_prep.corpora.sources.catalogues import MtdataRecipe
+    from nmt_prep.corpora.sources.offers import Offers
 
 with delayed_imports():
     from nmt_prep.corpora.archives import entry as compression
-    from nmt_prep.corpora.sources import catalogues, sacrebleu_sets, web
+    from nmt_prep.corpora.sources import catalogues, offers, sacrebleu_sets, web
     from nmt_prep.runs import checks
     from nmt_prep.stages import download as needed_files
 
@@ -56,6 +57,8 @@ Training corpora, one per line; an empty line ends the list:
   data/a.tsv                      a file with both sides; also .tmx, .jsonl, .parquet, …
   data/a.tgz::d/a.en,d/a.de       an archive, and its members
   URLs (https, s3, gs) instead of paths"""
+_AGAINST = "  decontaminate: {{against: {}}}  # pairs that contain segments of these sets are dropped\n"
+_TEST_SETS = "Drop pairs that are in a test set of sacrebleu? (yes or no)"
 _SIZE = "size: {}  # pieces of each vocabulary; t2t comes close to it"
 _SIZE_LINES = {"subword_nmt": "merges: {}  # the characters of the text come on top"}
 _NO_DEV = """\
@@ -73,6 +76,9 @@ def init(
     dev: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help="A development set, like --train.")] = None,
     test: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help="A test set, like --train.")] = None,
     recipe: Annotated[str | None, typer.Option(metavar="NAME", help="A recipe of mtdata that names corpora.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Train on all that nmt-prep find lists, except test sets and duplicates.")
+    ] = False,
     vocab: Annotated[DialectName | None, typer.Option(help="Dialect of the vocabularies; by default, t2t.")] = None,
     size: Annotated[
         str | None, typer.Option(metavar="COUNT", help="Pieces of each vocabulary, such as 16k; by default, 32000.")
@@ -90,7 +96,7 @@ def init(
     their catalogues, and the fields of local JSON lines and Parquet files in the files.
     """
     trained = [*(train or ()), *(f"opus:{text}" for text in opus or ()), *(f"mtdata:{text}" for text in mtdata or ())]
-    ask = _can_ask() and recipe is None and not (languages and trained)
+    ask = _can_ask() and recipe is None and not (languages and (trained or everything))
     with interruptible("interrupted; nothing was written"):
         try:
             pieces = None if size is None else _number(size)
@@ -102,32 +108,44 @@ def init(
             corpora = _Corpora(pair, file.parent)
             if taken is not None:
                 corpora.add_recipe(taken)
+            if everything:
+                corpora.add_found(offers.find_offers(pair))
             corpora.add_given({"train": trained, "dev": dev or [], "test": test or []}, ask=ask)
             vocab = vocab or (_ask_choice("Vocabularies", DialectName, "t2t") if ask else "t2t")
             pieces = pieces or (_ask("Pieces of each vocabulary", "32000", _number) if ask else 32_000)
             shared = shared or (ask and _agreed("One vocabulary for both sides? (yes or no)"))
             clean = clean or (_ask_choice("Cleaning", _Preset, "standard") if ask else "none")
+            sets = [split for split in corpora.splits if split != "train"]
+            if _has_test_sets(pair) and (not ask or clean == "none" or _agreed(_TEST_SETS, "yes")):
+                sets.append(sacrebleu_sets.ALL)
             name = name or _safe(file.stem) or "data"
             run = f"runs/{name}"
             output_dir = output_dir or (_ask("Directory of the run", run, str) if ask else run)
         except ArgumentError as error:
             raise typer.BadParameter(str(error)) from error
-        settings = {"name": name, "output_dir": output_dir, "vocab": vocab, "size": pieces, "shared": shared}
+        settings = {
+            "sets": sets,
+            "name": name,
+            "output_dir": output_dir,
+            "vocab": vocab,
+            "size": pieces,
+            "shared": shared,
+        }
         _write(file, corpora, clean, settings)
     counts, quoted = (f"{len(listed)} of {split}" for split, listed in corpora.splits.items()), shlex.quote(str(file))
     open_console().print(f"{file}: written; corpora: {', '.join(counts)}", soft_wrap=True)
     if corpora.left_out:
-        open_console().print(f"left out of the recipe: {corpora.left_out}; comments in the file say why")
+        open_console().print(f"left out: {corpora.left_out}; comments in the file say why")
     open_console().print(f"next: nmt-prep check {quoted}\nthen: nmt-prep run {quoted}", soft_wrap=True)
 
 
 def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> Languages:
     """Returns the languages that an option, an answer or a recipe names."""
-    given = None if text is None else _parsed_languages(text)
+    given = None if text is None else parse_languages(text)
     if recipe is None:
         if given is None and not ask:
             raise ArgumentError("the languages are missing: give --languages, such as --languages en-de, or --recipe")
-        return given or _ask("Languages, source and target, such as en-de", "", _parsed_languages)
+        return given or _ask("Languages, source and target, such as en-de", "", parse_languages)
     tags = [langcodes.standardize_tag(tag.replace("_", "-")) for tag in recipe.languages]
     if given is None:
         return Languages(source=tags[0], target=tags[1])
@@ -136,7 +154,7 @@ def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> L
     return given
 
 
-def _parsed_languages(text: str) -> Languages:
+def parse_languages(text: str) -> Languages:
     """Returns the languages of a pair such as ``en-de`` or ``pt-BR,en``."""
     tags = re.split(r"[,:\s]+", text.strip())
     tags = tags[0].split("-") if len(tags) == 1 else tags
@@ -208,6 +226,15 @@ class _Corpora:
         self.remarks = [f"The corpora are those of mtdata's recipe {recipe.name}{page}."]
         self.remarks += [f"left out: {reason}" for reason in reasons]
 
+    def add_found(self, found: Offers) -> None:
+        """Adds the training corpora that catalogues offer, and remarks about traps."""
+        corpora, traps = found.training_corpora()
+        if not corpora:
+            raise ConfigError(f"no catalogue has a training corpus for {self.languages.source}-{self.languages.target}")
+        self.splits["train"] = [*self.splits.get("train", ()), *corpora]
+        self.left_out += len([*found]) - len(corpora)
+        self.remarks += [*found.remarks, *traps]
+
     def add_given(self, given: Mapping[str, list[str]], *, ask: bool) -> None:
         """Adds the corpora that options name, and asks for those of splits without any."""
         for split, text in ((split, text) for split, texts in given.items() for text in texts):
@@ -229,8 +256,15 @@ class _Corpora:
                 question = f"{split.capitalize()} set, such as sacrebleu:{example} or two files (empty for none)"
                 _ask(question, "", partial(added, split))
         if "train" not in self.splits:
-            raise ArgumentError("no training corpus is named: give --train, --opus, --mtdata or --recipe")
+            raise ArgumentError("no training corpus is named: give --train, --opus, --mtdata, --recipe or --all")
         self.splits = {split: self.splits[split] for split in given if split in self.splits}
+
+
+def _has_test_sets(languages: Languages) -> bool:
+    try:
+        return bool(sacrebleu_sets.sacrebleu_pairs(sacrebleu_sets.ALL, languages))
+    except ConfigError:  # it is not installed, or has no set of the languages
+        return False
 
 
 def _of_id(text: str, languages: Languages) -> dict[str, Any]:
@@ -368,8 +402,8 @@ def _ask(question: str, default: str, parse: Callable[[str], _T]) -> _T:
             print_remark(str(error))
 
 
-def _agreed(question: str) -> bool:
-    return _ask(question, "no", str).lower() in ("y", "yes")
+def _agreed(question: str, default: str = "no") -> bool:
+    return _ask(question, default, str).lower() in ("y", "yes")
 
 
 def _ask_choice(question: str, literal: Any, default: str) -> Any:
@@ -398,21 +432,30 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+.]?[0-9].*"), list("-+.0123456789"))
 
 
+def yaml_of(value: object) -> str:
+    """Returns a value as YAML, in the order of its keys."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
+
+
 def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, object]) -> None:
     """Checks a config and writes it."""
     languages, splits = corpora.languages, corpora.splits
+    sets, mark = settings["sets"], "# " if clean == "none" else ""
     values = {**languages.model_dump(), **settings}
     pair = f"{languages.source}-{languages.target}"
     template = resources.files(__package__).joinpath("init_template.yaml").read_text("utf-8")
     text = template.format(
         file=file,
         pair=pair,
-        remarks="".join(f"# {line}\n" for remark in corpora.remarks for line in wrap(remark, 98)),
-        splits=yaml.dump({"splits": splits}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000),
+        remarks="".join(
+            f"# {line}\n" for remark in corpora.remarks for line in wrap(remark, 98, break_on_hyphens=False)
+        ),
+        splits=yaml_of({"splits": splits}),
         no_dev="" if "dev" in splits else _NO_DEV.format(pair=pair),
         size_line=_SIZE_LINES.get(str(settings["vocab"]), _SIZE).format(settings["size"]),
         shards=", ".join(f"{split}: {16 if split == 'train' else 1}" for split in splits).join("{}"),
-        mark="# " if clean == "none" else "",
+        mark=mark,
+        against=f"{mark}{_AGAINST.format(json.dumps(sets))}" if sets else "",
         clean="standard" if clean == "none" else clean,
         **{key: json.dumps(value, ensure_ascii=False) for key, value in values.items()},
     )

@@ -65,8 +65,9 @@ def corpora(file: str = "en-de.yaml") -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.usefixtures("here")
 def test_a_config_from_options() -> None:
+    Path("data/dev.tsv").write_text("three\tdrei\n")
     ended = init(
-        *(*EN_DE, "--opus", "Europarl/v8", *TRAIN, "--dev", "data/train.en,data/train.de"),
+        *(*EN_DE, "--opus", "Europarl/v8", *TRAIN, "--dev", "data/dev.tsv"),
         *("--vocab", "byte_bpe", "--size", "8000", "--shared", "--clean", "light", "--output-dir", "out/en-de"),
     )
     assert ended == (
@@ -97,15 +98,14 @@ splits:
   - name: Europarl-v8
     url: opus:Europarl/v8/en-de
   dev:
-  - name: train
-    url:
-      source: data/train.en
-      target: data/train.de
+  - name: dev
+    url: data/dev.tsv
 
 # Which pairs are dropped: the presets are light, standard and strict. docs/cleaning.md has all rules, and
 # `nmt-prep plan CONFIG --show-rules` prints those of a preset.
 clean:
   preset: light
+  decontaminate: {against: ["dev", "sacrebleu:all"]}  # pairs that contain segments of these sets are dropped
 
 vocab:
   kind: "byte_bpe"  # t2t, byte_bpe, sentencepiece or subword_nmt
@@ -234,7 +234,7 @@ def test_languages(text: str, pair: tuple[str, str]) -> None:
     ("arguments", "message"),
     [
         ((), "the languages are missing: give --languages, such as --languages en-de, or --recipe"),
-        (EN_DE, "no training corpus is named: give --train, --opus, --mtdata or --recipe"),
+        (EN_DE, "no training corpus is named: give --train, --opus, --mtdata, --recipe or --all"),
         (("--languages", "english-german"), "'english', which is not a language tag; did you mean en?"),
         (("--languages", "en,de_DE"), "'de_DE', which is not a language tag; did you mean de-DE?"),
         (("--languages", "en"), "'en': expected source and target, such as en-de or pt-BR,en"),
@@ -389,7 +389,7 @@ def recipes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_recipe() -> None:
     assert init("--recipe", "wmt_ende").stdout.splitlines()[:2] == [
         "en-de.yaml: written; corpora: 1 of train, 1 of dev",
-        "left out of the recipe: 2; comments in the file say why",
+        "left out: 2; comments in the file say why",
     ]
     text = Path("en-de.yaml").read_text()
     assert text[text.index("# The corpora") : text.index("name:")] == (
@@ -459,7 +459,7 @@ def test_questions(here: Path) -> None:
     answers = [
         *("english", "en-de", "", "yes"),
         *("", "data/train.nn,x", "data/train.en,data/train.de", "opus:Books/v1", ""),
-        *(TRAIN[1], TRAIN[1], "bpe", "byte_bpe", "many", "16k", "yes", "light", ""),
+        *(TRAIN[1], TRAIN[1], "bpe", "byte_bpe", "many", "16k", "yes", "light", "", ""),
     ]
     ended = nmt_prep("init", stdin="".join(f"{answer}\n" for answer in answers).encode())
     assert ended.returncode == 0
@@ -481,13 +481,16 @@ def test_questions(here: Path) -> None:
         "Vocabularies: t2t, byte_bpe, sentencepiece, subword_nmt [t2t]: ",
         "Pieces of each vocabulary [32000]: ",
         "Cleaning: none, light, standard, strict [standard]: ",
+        "Drop pairs that are in a test set of sacrebleu? (yes or no) [yes]: ",
         "Directory of the run [runs/en-de]: ",
         "en-de.yaml: written; corpora: 2 of train, 1 of dev, 1 of test\n",
     ):
         assert text in ended.stdout
     config = load_config(here / "en-de.yaml")
     assert (config.vocab.kind, config.vocab.size, config.vocab.shared) == ("byte_bpe", 16_000, True)  # type: ignore[union-attr]
-    assert (config.clean and config.clean.preset, config.output_dir) == ("light", "runs/en-de")
+    assert config.clean is not None
+    assert config.clean.decontaminate.against == ("dev", "test", "sacrebleu:all")
+    assert (config.clean.preset, config.output_dir) == ("light", "runs/en-de")
     assert [*map(len, config.splits.values())] == [2, 1, 1]
 
 

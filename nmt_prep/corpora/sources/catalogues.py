@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import metadata
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -120,19 +121,25 @@ def resolve(address: str, client: Client) -> str:
             return _checked_url(str(entry.get("url")), service, address)
     versions = ", ".join(sorted({str(entry.get("version")) for entry in fitting}))
     there = f"it has the versions {versions}" if versions else "it has no version for this pair"
-    near = "" if versions else _nearest_opus(named, service, client)
+    near = "" if versions else _nearest_opus(named, client)
     raise NotInOpusError(f"{address}: not found in OPUS{near}; {there}; check the id at https://opus.nlpl.eu")
 
 
-def _nearest_opus(named: OpusId, service: str, client: Client) -> str:
+def _nearest_opus(named: OpusId, client: Client) -> str:
     """Returns a hint with the corpus of the same languages whose name is nearest; empty if none is near."""
-    source, target = named.languages
-    query = {"source": source, "target": target, "preprocessing": "moses", "version": "latest"}
     with suppress(DownloadError):
-        return meant(
-            named.corpus, {str(entry.get("corpus")) for entry in _listed(f"{service}?{urlencode(query)}", client)}
-        )
+        corpora = opus_corpora(named.languages, client, every_version=False)
+        return meant(named.corpus, {str(entry.get("corpus")) for entry in corpora})
     return ""
+
+
+def opus_corpora(languages: tuple[str, str], client: Client, *, every_version: bool) -> list[dict[str, Any]]:
+    """Returns the entries of OPUS's service for a language pair; ``languages`` are spelled as there."""
+    source, target = sorted(languages)
+    query = {"source": source, "target": target, "preprocessing": "moses"}
+    latest = {} if every_version else {"version": "latest"}
+    service = os.environ.get(SERVICE_VARIABLE) or SERVICE
+    return _listed(f"{service}?{urlencode(query | latest)}", client)
 
 
 def _listed(url: str, client: Client) -> list[dict[str, Any]]:
@@ -164,16 +171,28 @@ def describe_mtdata(address: str, languages: Languages) -> dict[str, Any]:
         version = metadata.version("mtdata")
     except metadata.PackageNotFoundError:
         raise ConfigError(f"{address} needs mtdata: {installing('mtdata')}") from None
-    note = cache_directory() / "mtdata" / f"{digest_of([address, version, languages.model_dump()])}.json"
+    note = _note(address, version, languages)
     with suppress(OSError, ValueError, TypeError):
         noted = dict(parse_json(note.read_bytes()))
         if {"url", "format"} <= noted.keys():
             return noted
-    with _quiet_mtdata():
+    with quiet_mtdata():
         known = _look_up(address, languages)
     with suppress(OutputError):
         write_json(note, known)
     return known
+
+
+def _note(address: str, version: str, languages: Languages) -> Path:
+    return cache_directory() / "mtdata" / f"{digest_of([address, version, languages.model_dump()])}.json"
+
+
+def note_mtdata(address: str, version: str, languages: Languages, known: Mapping[str, Any]) -> None:
+    """Keeps the config keys of a corpus in the cache directory, for :func:`describe_mtdata`."""
+    note = _note(address, version, languages)
+    if not note.exists():
+        with suppress(OutputError):
+            write_json(note, known)
 
 
 def _look_up(address: str, languages: Languages) -> dict[str, Any]:
@@ -187,6 +206,15 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
             f"{address}: mtdata has no such corpus{near}; an id is mtdata:<group>-<name>-<version>-<pair>, and "
             "`mtdata list --id --langs <pair>` shows them"
         ) from error
+    return mtdata_keys(address, entry, tags, languages)
+
+
+def mtdata_keys(address: str, entry: Any, tags: Any, languages: Languages) -> dict[str, Any]:
+    """Returns the config keys of an entry of mtdata's index, as JSON values.
+
+    Args:
+        tags: the module ``mtdata.iso.bcp47``.
+    """
     if len(entry.did.langs) != 2:
         raise ConfigError(f"{address} is not a parallel corpus")
     pair = tags.bcp47(languages.source), tags.bcp47(languages.target)
@@ -241,7 +269,7 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 @contextmanager
-def _quiet_mtdata() -> Iterator[None]:
+def quiet_mtdata() -> Iterator[None]:
     """Keeps mtdata from configuring the root logger and from logging."""
     root, handler = logging.getLogger(), logging.NullHandler()
     root.addHandler(handler)
@@ -268,7 +296,7 @@ def mtdata_recipe(name: str) -> MtdataRecipe:
     Recipes come from the library, from ``mtdata.recipes*.yml`` in the working directory, and from mtdata's cache
     directory.
     """
-    with _quiet_mtdata():
+    with quiet_mtdata():
         try:
             recipes: Mapping[str, Any] = needed_extra("mtdata.recipe", "mtdata", f"the recipe {name}").RECIPES
         except ConfigError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -21,12 +21,14 @@ _NAMES = (
     re.compile(r"https://(?P<catalogue>h)uggingface.co/datasets/(?P<name>[^/@]+/[^/@?]+)"),
 )
 
+_CATALOGUE = re.compile("(opus|mtdata|hf):")
+
 
 @dataclass(frozen=True)
 class Trap:
     """A property of a corpus that spoils training or evaluation, or forbids a use."""
 
-    kind: str  # `test sets`, `machine-translated`, `misaligned`, `duplicates`, `order` or `licence`
+    kind: str  # `test sets`, `machine-translated`, `misaligned`, `duplicates`, `order`, `gone` or `licence`
     text: str
     reason: str  # the URL of a page that says so
 
@@ -45,8 +47,9 @@ def name_in_catalogue(address: str) -> str:
 
 def traps_of(addresses: Iterable[str]) -> tuple[Trap, ...]:
     """Returns the known traps of a corpus, given its id or URLs."""
-    listed = [*addresses]
-    return tuple(Trap(each["kind"], each["text"], each["reason"]) for each in _known()["traps"] if _fits(each, listed))
+    named = {address: name_in_catalogue(address) for address in addresses}
+    traps = (each for each in _known()["traps"] if _fits(each["corpora"], named))
+    return tuple(Trap(each["kind"], each["text"], each["reason"]) for each in traps)
 
 
 def is_public(address: str) -> bool:
@@ -59,18 +62,17 @@ def is_public(address: str) -> bool:
 
 def licence_of(address: str) -> str | None:
     """Returns the licence of a corpus, given its id; None if it is not known."""
-    known = _known()["licences"].items()
-    return next((licence for licence, names in known if _fits({"corpora": names}, [address])), None)
+    named = {address: name_in_catalogue(address)}
+    return next((licence for licence, known in _known()["licences"].items() if _fits(known, named)), None)
 
 
-def _fits(entry: dict[str, Any], addresses: Sequence[str]) -> bool:
-    return any(_is(name, address) for name in entry["corpora"] for address in addresses)
-
-
-def _is(known: str, address: str) -> bool:
-    if re.match("(opus|mtdata|hf):", known):
-        return re.fullmatch(known, name_in_catalogue(address)) is not None
-    return known in address
+def _fits(known: Sequence[str], named: Mapping[str, str]) -> bool:
+    """Returns true if one of the known corpora is at one of the addresses, which are given with their names."""
+    return any(
+        re.fullmatch(pattern, name) is not None if _CATALOGUE.match(pattern) else pattern in address
+        for pattern in known
+        for address, name in named.items()
+    )
 
 
 @cache

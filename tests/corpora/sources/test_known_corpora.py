@@ -34,7 +34,7 @@ def test_traps_and_licences(address: str, kinds: list[str], licence: str | None)
 
 
 def test_each_trap_has_a_kind_and_a_public_reason() -> None:
-    kinds = {"test sets", "machine-translated", "misaligned", "duplicates", "order", "licence"}
+    kinds = {"test sets", "machine-translated", "misaligned", "duplicates", "order", "gone", "licence"}
     assert {trap["kind"] for trap in _known()["traps"]} == kinds
     assert all(is_public(trap["reason"]) for trap in _known()["traps"])
     names = [name for trap in _known()["traps"] for name in trap["corpora"]]

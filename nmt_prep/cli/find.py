@@ -1,0 +1,74 @@
+"""The command find: what catalogues offer for a language pair, as a table, as JSON, or as corpora for a config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import filesize
+from rich.table import Table
+
+from nmt_prep.base.artefacts import as_json as as_json_values
+from nmt_prep.base.errors import ArgumentError, ConfigError
+from nmt_prep.cli import delayed_imports
+from nmt_prep.cli.init import parse_languages, yaml_of
+from nmt_prep.cli.interrupts import interruptible
+from nmt_prep.cli.shared_options import JsonOption
+from nmt_prep.cli.terminal import json_line, open_console, print_remark
+
+with delayed_imports():
+    from nmt_prep.corpora.sources import offers
+
+if TYPE_CHECKING:
+    from nmt_prep.corpora.sources.offers import Offers
+
+_WIDTH = 140  # columns of the table if standard output is no terminal
+
+
+def find(
+    languages: Annotated[str, typer.Argument(metavar="PAIR", help="Source and target, such as en-de.")],
+    as_yaml: Annotated[bool, typer.Option("--yaml", help="Print the training corpora as a part of a config.")] = False,
+    versions: Annotated[bool, typer.Option("--versions", help="List all versions, not only the latest.")] = False,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for OPUS and the hub.")] = 1.5,
+    as_json: JsonOption = False,
+) -> None:
+    """List the corpora that OPUS, mtdata and the Hugging Face Hub offer for PAIR, with what is known of them.
+
+    OPUS and the hub are asked for the sizes; without an answer in time, the lists of an installed mtdata are read.
+    Known traps are test sets in training corpora, machine-translated, misaligned and duplicated corpora, and licences
+    that forbid a use; with --yaml, test sets and duplicates are comments.
+    """
+    try:
+        pair = parse_languages(languages)
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error)) from error
+    with interruptible("interrupted"):
+        found = offers.find_offers(pair, every_version=versions, wait=wait)
+    if not [*found]:
+        raise ConfigError(f"no catalogue has a corpus for {pair.source}-{pair.target}")
+    for remark in found.remarks:
+        print_remark(remark)
+    console = open_console(log_width=_WIDTH)
+    if as_json:
+        console.print(json_line(as_json_values(found)), soft_wrap=True)
+    elif as_yaml:
+        console.print(_yaml(found), soft_wrap=True, end="")
+    else:
+        console.print(_table(found))
+
+
+def _table(found: Offers) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
+    for name in ("corpus", "pairs", "size", "licence", "known"):
+        table.add_column(name, overflow="fold", justify="right" if name in ("pairs", "size") else "left")
+    for offer in found:
+        pairs = "" if offer.pairs is None else f"{offer.pairs:,}"
+        size = "" if offer.size is None else filesize.decimal(offer.size)
+        table.add_row(offer.id, pairs, size, offer.licence or "", offer.known)
+    return table
+
+
+def _yaml(found: Offers) -> str:
+    corpora, remarks = found.training_corpora()
+    comments = "".join(f"# {remark}\n" for remark in remarks)
+    return comments + yaml_of({"splits": {"train": corpora}})

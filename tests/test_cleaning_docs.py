@@ -8,16 +8,26 @@ import re
 import runpy
 import subprocess
 import sys
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from nmt_prep.cleaning import rules
+from nmt_prep.cleaning.cleaner import Cleaner
+from nmt_prep.cleaning.presets import Cleaning, steps_of
+from nmt_prep.cleaning.rule import Context
 from nmt_prep.cleaning.rules import RULES, rule_options
+from nmt_prep.config import Languages
 from nmt_prep.config.file import parse_yaml
-from tests.cleaning.rules.values import decisions, rule_of, values
+from nmt_prep.text import steps
+from nmt_prep.text.chain import Chain
+from nmt_prep.text.step import StepContext
+from tests.cleaning.rules.values import decisions, passed, rule_of, values
 from tests.corpus import write_tgz
 from tests.stages.runs import config_of, run
 from tests.test_docs import DOCS, blocks, corpora
@@ -156,3 +166,49 @@ def test_scored_lines_must_be_in_the_order_of_rows(tmp_path: Path, capsys: pytes
         assert capsys.readouterr().out == expected
     with pytest.raises(SystemExit, match=r"^row 1 comes after row 3; sort the lines by row$"):
         score_pairs(tmp_path, arguments, "3\t1\n1\t2\n")
+
+
+def test_steps_of_the_page_make_the_text_that_it_shows() -> None:
+    pytest.importorskip("opencc")
+    page = (DOCS / "words.md").read_text("utf-8").partition("## Chinese and Japanese")[2].partition("\n## ")[0]
+    step = ""
+    rows = re.findall(r"^\|(?: `([^`]+)`)? \| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \|$", page, re.MULTILINE)
+    assert len(rows) == 8
+    for name, language, before, after in rows:
+        step = name or step
+        chain = Chain.of([parse_yaml(step, "")[0]], StepContext(language, Path()))
+        assert chain.apply(pa.array([before])).lines.to_pylist() == [after]
+
+
+def test_the_step_of_the_page_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = re.findall(r"```python\n(.*?)```", (DOCS / "words.md").read_text("utf-8"), re.DOTALL)[-1]
+    module = ModuleType("my_package.steps")
+    exec(code, vars(module))
+    monkeypatch.setitem(sys.modules, "my_package", ModuleType("my_package"))
+    monkeypatch.setitem(sys.modules, "my_package.steps", module)
+    entry = EntryPoint("mask", "my_package.steps:Mask", "nmt_prep.steps")
+    monkeypatch.setattr(steps, "entry_points", lambda group: EntryPoints([entry]).select(group=group))
+    cleaning = Cleaning(("mask", {"mask": "*"}, {"mask": {"sign": "a", "label": "last"}}))
+    made = Cleaner(cleaning, Context(Languages(source="en", target="de"), ("source",), Path()), "c")
+    assert made.clean({"source": pa.array(["1 a 23", "b"])}).text["source"].to_pylist() == ["# a ##", "b"]
+    assert made.counts.altered == {"mask": 1, "mask-2": 0, "last": 0}
+
+
+def test_the_lists_of_fixes_are_valid() -> None:
+    sections = [block.get("clean", {}) for page in ("cleaning.md", "words.md") for block in blocks(page)]
+    fixes = [section["fix"] for section in sections if "fix" in section]
+    assert len(fixes) >= 5
+    for fix in fixes:
+        for side in ("source", "target"):
+            context = StepContext({"source": "en", "target": "zh"}[side], Path())
+            Chain.of(steps_of(fix, side), context)
+
+
+def test_the_table_of_chinese_scripts() -> None:
+    page = (DOCS / "cleaning.md").read_text("utf-8").partition("### Chinese scripts")[2]
+    rows = re.findall(r"^\| (`.+`) \| (?:Simplified|Traditional) \| (`.+`) \| (`.+`) \|$", page, re.MULTILINE)
+    assert len(rows) == 2
+    for tags, dropped, kept in ([re.findall("`([^`]+)`", cell) for cell in row] for row in rows):
+        for tag in tags:
+            rule = rule_of("script", {"min": 0.2}, (tag, "en"))
+            assert passed(rule, *((line, "a") for line in [*dropped, *kept])) == [False, *(True for _ in kept)]

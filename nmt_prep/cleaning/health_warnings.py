@@ -166,7 +166,7 @@ def encoded_warnings(info: DatasetInfo, max_length: int, documented: Collection[
         if split.pairs < _LEAST_COUNT:
             continue
         ratio = split.source_tokens / max(split.target_tokens, 1)
-        if not 1 / _TOKEN_RATIO <= ratio <= _TOKEN_RATIO:
+        if info.layout != "causal" and not 1 / _TOKEN_RATIO <= ratio <= _TOKEN_RATIO:
             longer, times = ("source", ratio) if ratio > 1 else ("target", 1 / ratio if ratio else float("inf"))
             text = (
                 f"the {longer} side of {name} has {times:.1f} times as many tokens as the other; check that the "
@@ -177,8 +177,9 @@ def encoded_warnings(info: DatasetInfo, max_length: int, documented: Collection[
         if dropped >= max(_LEAST_COUNT, _LONG_SHARE * split.pairs):
             share = dropped / split.pairs
             text = (
-                f"training leaves out {dropped:,} of {split.pairs:,} pairs of {name} ({share:.1%}), because a side has "
-                f"more than {limit} tokens ({key}); raise it, or use a larger vocabulary"
+                f"training leaves out {dropped:,} of {split.pairs:,} pairs of {name} ({share:.1%}), because a "
+                f"{'row' if info.layout == 'causal' else 'side'} has more than {limit} tokens ({key}); raise "
+                "it, or use a larger vocabulary"
             )
             yield HealthWarning("max_length_drops", text, None, name, None, dropped, share)
         if info.documents is None or name not in documented:

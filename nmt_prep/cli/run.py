@@ -30,7 +30,7 @@ from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.stage import outputs_in
 
 with delayed_imports():
-    from nmt_prep.runs import runner
+    from nmt_prep.runs import finished_run, runner
     from nmt_prep.stages import vocab as vocab_stage
     from nmt_prep.subwords import frame
     from nmt_prep.training import batches, records
@@ -239,6 +239,8 @@ def _shards_in_words(config: Config) -> str:
 
 def batch_preview(config: Config) -> str:
     """Returns a description of the first batch of ``read_records``: padded shapes, and the first pairs decoded."""
+    if config.records.layout == "causal":
+        return _row_preview(config)
     options = config.input.model_dump() | {"documents": config.training.is_plain}  # refused with stages or modifiers
     batch = next(batches.read_records(config.run_dir, "train", **options, packed=False), None)
     if batch is None:
@@ -252,6 +254,17 @@ def batch_preview(config: Config) -> str:
             ids = rows[row].tolist()
             lines.append(f"  {side} ids: {cell(' '.join(map(str, ids)), _WIDTH)}")
             lines.append(f"  {side}:     {cell(_text(config, side, tokenizers[side], ids), _WIDTH)}")
+    return "\n".join(lines)
+
+
+def _row_preview(config: Config) -> str:
+    """Returns the first rows of layout causal, with what counts for the loss apart."""
+    lines = []
+    for row in finished_run.open_run(config.run_dir).pairs("encode", first=_ROWS).to_pylist():
+        lines += [
+            "a row:",
+            *(f"  {name}: {cell(row[side], _WIDTH)}" for name, side in (("context", "source"), ("loss   ", "target"))),
+        ]
     return "\n".join(lines)
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from nmt_prep.config.prompts import PromptSettings
 from nmt_prep.config.section import Count, Name, Section
 
-Layout: TypeAlias = Literal["example", "chunk", "packed", "text"]
+Layout: TypeAlias = Literal["example", "chunk", "packed", "text", "causal"]
 RowLength = Annotated[Count, Field(ge=1, le=1024)]
 Shards = dict[str, Annotated[Count, Field(ge=1, le=99_999)]]
 
 LAYOUT = (
-    "example, chunk, packed or text: a record is a tf.train.Example of one pair, about 256 pairs, about 256 pairs "
-    "packed into rows, or the text of 256 pairs, which loaders encode"
+    "example, chunk, packed, text or causal: a record is a tf.train.Example of one pair, about 256 pairs, about 256 "
+    "pairs packed into rows, the text of 256 pairs, which loaders encode, or about 256 rows for a causal language model"
 )
 ROW_LENGTH = "an integer from 1 to 1024: ids of a row on either side, for layout packed"
 
@@ -55,43 +57,44 @@ class MarianOptions(OutputOptions):
     """true or false: add a third column with links of pieces, for guided alignment; needs a section align"""
 
 
-_LABELLED = (
-    "Translate the following text from {source_language} into {target_language}.\n"
-    "{source_language}: {source}\n{target_language}:"
-)
-DEFAULT_PROMPTS = (
-    _LABELLED,
-    "Translate into {target_language}: {source}",
-    "{source}\n\nTranslate this {source_language} text into {target_language}.",
-    "What is the {target_language} translation of the following sentence?\n{source}",
-)
+PROMPTED = ("chat", "messages", "prompt_completion", "preference", "prompt_only")
+"""The kinds of rows with prompts."""
 
 
-class LanguageNames(Section):
-    """Names of the two languages in prompts."""
-
-    source: str = Field(min_length=1)
-    """a text: the name of the source language"""
-    target: str = Field(min_length=1)
-    """a text: the name of the target language"""
-
-
-class HuggingFaceOptions(OutputOptions):
+class HuggingFaceOptions(OutputOptions, PromptSettings):
     """Parquet files for datasets and transformers, with a dataset card."""
 
     kind: Literal["huggingface"]
     """huggingface: the kind of output"""
-    rows: Literal["translation", "chat", "ids"] = "translation"
-    """translation, chat or ids: a row is a Translation, a conversation with one prompt and its answer, or input_ids,
-    labels and length"""
-    prompts: tuple[str, ...] = Field(DEFAULT_PROMPTS, min_length=1)
-    """a list of texts with {source}, {source_language} and {target_language}: prompts of chat rows, of which each row
-    draws one"""
+    rows: Literal[
+        "translation", "chat", "messages", "prompt_completion", "preference", "prompt_only", "ids", "causal"
+    ] = "translation"
+    """translation, messages (or chat), prompt_completion, preference, prompt_only, ids or causal: a row is a
+    Translation; messages; a prompt and its completion; a prompt with a chosen and a rejected translation; a prompt with
+    a reference; input_ids, labels and length of an encoder and a decoder; or input_ids and labels of a decoder"""
+    conversational: bool = False
+    """true or false: prompts, completions and chosen and rejected translations are lists of messages, not text"""
+    score: Name | None = None
+    """the name of a score, for rows of preference: of consecutive pairs with the same source, the translations with the
+    highest and the lowest score are chosen and rejected"""
     tags: bool | None = None
-    """true, false, or null for true in translations and false in chat rows: begin the text with the tags of its
-    corpus"""
-    language_names: LanguageNames | None = None
-    """{source: …, target: …}, or null for the English names: the names of the languages in prompts"""
+    """true, false, or null for true in translations and false in rows with prompts: begin the text with the tags of
+    its corpus"""
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        if self.rows not in PROMPTED:
+            for key in sorted({*PromptSettings.model_fields, "conversational"} & self.model_fields_set):
+                yield f"{key} is for rows with prompts ({', '.join(PROMPTED)}), and rows is {self.rows}; leave it out"
+        if self.system is not None and not self.has_messages:
+            yield "system is for rows of messages; set conversational to true"
+        if (self.rows == "preference") != (self.score is not None):
+            yield "score and rows of preference need each other"
+
+    @property
+    def has_messages(self) -> bool:
+        """True if prompts are messages."""
+        return self.conversational or self.rows in ("chat", "messages")
 
 
 class FairseqOptions(OutputOptions):

@@ -24,6 +24,7 @@ from nmt_prep.config.language_pairs import MULTIPLE, CheckedTag, ConfigLanguages
 from nmt_prep.config.limits import LimitSettings
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
 from nmt_prep.config.problems import UNKNOWN_NAME, did_you_mean
+from nmt_prep.config.prompts import CausalSettings
 from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab, steps_of_tokens
@@ -119,13 +120,37 @@ class AlignSettings(Section):
         return self.model is None or self.learn
 
 
-class Records(Section):
-    """Options for writing the shards."""
+class Records(CausalSettings):
+    """Options for writing the shards, and for rows of layout causal."""
 
     shards: Shards = Field(default_factory=dict)
     """a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default 1"""
     layout: Layout = Field("example", description=LAYOUT)
     row_length: RowLength = Field(256, description=ROW_LENGTH)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_prompt(cls, values: object) -> object:
+        if isinstance(values, dict) and "prompt" in values:
+            if "prompts" in values:
+                raise ValueError("prompt and prompts are the same key; give one of them")
+            return {"prompts" if key == "prompt" else key: value for key, value in values.items()}
+        return values
+
+    @property
+    def causal(self) -> bool:
+        """True if pairs become rows of one sequence of ids, in the records or when loaders encode text."""
+        described = {"prompts", "template"} & self.model_fields_set
+        return self.layout == "causal" or (self.layout == "text" and bool(described))
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        given = sorted(set(CausalSettings.model_fields) & self.model_fields_set)
+        if given and self.layout not in ("causal", "text"):
+            yield f"{given[0]} is for layout causal, or text with rows for a language model; this is {self.layout}"
+        if self.causal and self.template is None and "prompts" not in self.model_fields_set:
+            example = "Translate into {target_language}: {source}\\n"
+            yield f'layout {self.layout} needs prompt, such as "{example}", or template: chat'
 
 
 class Input(Section):
@@ -262,6 +287,20 @@ class Config(Section):
         yield from self._weight_problems()
         yield from self._training_problems()
         yield from self._frame_problems()
+        yield from self._causal_problems()
+
+    def _causal_problems(self) -> Iterator[str]:
+        if not self.records.causal:
+            return
+        if not self.vocab.shared:
+            yield "records: a row has the ids of both sides, which needs one vocabulary; set vocab.shared: true"
+        if self.records.template is not None and not isinstance(self.vocab, ExistingVocab):
+            yield (
+                "records.template: a chat template belongs to an existing vocabulary (vocab.from); set records.prompt "
+                "for a vocabulary that is trained"
+            )
+        if self.documents is not None and self.records.template is None:
+            yield "documents: the segments of a document are turns of a conversation; set records.template: chat"
 
     def _split_problems(self) -> Iterator[str]:
         if "train" not in self.splits:

@@ -32,6 +32,7 @@ from nmt_prep.corpora.sources.partial import remove_partials
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import HealthWarning, Job, Outputs, Result, Stage
 from nmt_prep.subwords.byte_bpe.files import OPENAI_NAMES
+from nmt_prep.subwords.chat.template import CONFIG_FILE, TEMPLATE_FILE
 
 SACREBLEU = "sacrebleu:"
 """Stands for the split of corpora of sacrebleu that are only evaluation sets. No split has this name."""
@@ -177,6 +178,8 @@ class Download(Stage[DownloadOutput, None]):
                     settings[f"{key}.{part}"] = [*map(shown, needed.mirrors), needed.sha256]
         for needed in needed_vocabularies(config):
             settings[needed.key] = [*map(shown, needed.mirrors)]
+            if needed.is_repository and config.records.template is not None:
+                settings["records.template"] = config.records.template
         return settings
 
     def local_files(self, config: Config) -> dict[str, Path]:
@@ -226,9 +229,8 @@ class Download(Stage[DownloadOutput, None]):
 
 
 def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:
-    """Returns the path and the entry of a needed file, for later stages; for a repository, its one chosen file."""
-    [found] = downloaded_files(outputs, file)
-    return found
+    """Returns the path and the entry of a needed file, for later stages; for a repository, the first chosen file."""
+    return downloaded_files(outputs, file)[0]
 
 
 def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloaded]]:
@@ -358,11 +360,13 @@ def _chosen(config: Config, key: str, listing: Listing) -> list[HubFile]:
         _, name = repository_address(address, "datasets")
         return files_of_split(listing, name, corpus.split or key.partition("/")[0], address)
     compared = compared_vocabularies(config)
-    if key not in compared:
+    own = key not in compared
+    if own:
         assert isinstance(config.vocab, ExistingVocab)
         compared[key] = config.vocab.files.of(config.vocab.keys[key][0])
     [address] = compared[key]
-    return [vocabulary_file(listing, address)]
+    chat = {CONFIG_FILE, TEMPLATE_FILE} if config.records.template is not None and own else set()
+    return [vocabulary_file(listing, address), *(file for file in listing.files if file.path in chat)]
 
 
 def corpus_of(config: Config, key: str) -> Corpus | None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from nmt_prep.base.columns import Lines, Ragged, TextColumn
 from nmt_prep.base.errors import VocabularyError
+from nmt_prep.subwords.added import AddedToken
 
 _SPACES = b" \t\n\v\f\r"
 
@@ -115,6 +116,15 @@ class Tokenizer(ABC):
         Raises:
             InvalidTextError: a line is null or holds a lone surrogate.
         """
+
+    @property
+    def added(self) -> Mapping[str, AddedToken]:
+        """The added tokens of a ``tokenizer.json`` by name, special ones among them."""
+        return {}
+
+    def encode_after_token(self, lines: Lines, threads: int | None = None) -> Ragged:
+        """Returns the ids of texts that follow an added token, as ``tokenizers`` encodes them; otherwise as above."""
+        return self.encode_batch(lines, threads)
 
     @abstractmethod
     def decode_batch(self, rows: Ragged) -> list[str]:

@@ -22,7 +22,7 @@ from nmt_prep.runs.checks.language_pair_checks import by_pair, only_with_pairs
 from nmt_prep.stages.publish.hub import hub_url_problem
 from nmt_prep.stages.publish.publish_stage import published
 from nmt_prep.subwords import dialect_of
-from nmt_prep.training.outputs import kind_of
+from nmt_prep.training.outputs import OutputOptions, kind_of
 
 _PLACEHOLDERS: Mapping[str, object] = {"name": "x", "output_dir": "x", "seed": 0}
 """Stand-ins for required keys that are missing or wrong, so that the rest of the config can be checked."""
@@ -222,10 +222,23 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
             )
         if not kind.tagged(options) and kind.form(options, config) in ("ids", "linked_pieces"):
             yield (*path, "tags"), "ids and pieces always have the tags of the records; leave it out"
+        if config.records.layout == "causal":
+            yield from ((path, problem) for problem in _row_problems(options, config))
         for key, problem in kind.problems(options, config):
             yield (*path, key), problem
         for key, problem in kind.vocab_problems(options, config.vocab) if with_vocab else ():
             yield (*path, key), problem
+
+
+def _row_problems(options: OutputOptions, config: Config) -> Iterator[str]:
+    """Yields the problems of an output of a run whose records hold rows of a causal language model."""
+    form, kind = kind_of(options).form(options, config), kind_of(options)
+    if form in ("ids", "linked_pieces") and not kind.holds_rows:
+        yield "it needs the ids of each side, and records of layout causal hold whole rows; set records.layout to chunk"
+    if form != "ids" and config.documents is not None:
+        yield "documents are joined in the order of the records, which layout causal lacks; set records.layout to chunk"
+    if form == "ids" and options.order == "corpus":
+        yield "rows come in the order of the records; leave order out"
 
 
 def _training_problems(config: Config) -> Iterator[Problem]:

@@ -181,7 +181,7 @@ def order_splits(
 
 def tables_of(job: Job, splits: Iterable[str]) -> tuple[dict[str, str], dict[str, int]]:
     """Returns the digests of the tables of splits, and the number of documents as a count of the stage."""
-    if job.config.documents is None:
+    if job.config.documents is None or job.config.records.layout == "causal":
         return {}, {}
     paths = [documents_path(job.directory, split) for split in splits]
     digests = {str(path.relative_to(job.directory)): sha256_of(path) for path in paths}
@@ -196,7 +196,7 @@ def document_settings(config: Config) -> dict[str, object]:
 def documents_info(job: Job) -> DocumentsInfo | None:
     """Returns how loaders join the segments of documents; None for single segments."""
     settings = job.config.documents
-    if settings is None:
+    if settings is None or job.config.records.layout == "causal":
         return None
     pieces: dict[Side, int | None] = {}
     for side, built in built_vocabularies(job).items():

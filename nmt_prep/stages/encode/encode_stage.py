@@ -27,6 +27,15 @@ from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.reporting.pair_samples import CorpusSample
 from nmt_prep.reporting.profile import TextProfile
 from nmt_prep.stages.align import Align, aligned_splits
+from nmt_prep.stages.encode.encode_causal import (
+    POOL,
+    causal_files,
+    causal_info,
+    causal_rows,
+    causal_settings,
+    draw_pools,
+    files_of,
+)
 from nmt_prep.stages.encode.encode_documents import (
     FIND,
     ORDER,
@@ -49,6 +58,7 @@ from nmt_prep.stages.encode.encode_tasks import (
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, corpus_frames, tag_settings
 from nmt_prep.training.outputs import RunFacts, kind_of, wanted_outputs
+from nmt_prep.training.records.causal_rows import CausalRows
 from nmt_prep.training.records.dataset_json import (
     DATASET_FILE,
     CorpusInfo,
@@ -71,8 +81,8 @@ from nmt_prep.training.records.text_records import LINKS, Columns
 Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"  # Parts of pairs by split, in order
 
 
-Made: TypeAlias = "tuple[Encoded, dict[str, tuple[ShardInfo, ...]]]"
-"""The encoded parts, and the shards of each split in order."""
+Made: TypeAlias = "tuple[Encoded, dict[str, tuple[ShardInfo, ...]], Mapping[str, CausalRows]]"
+"""The encoded parts, the shards of each split in order, and what made the rows of each split, if anything."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +99,19 @@ class Encode(Stage[EncodeOutput, Made]):
     directory = "records"
     output = EncodeOutput
     observed = TextProfile
-    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (FIND, ORDER, ENCODE, SHUFFLE)
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (FIND, ORDER, POOL, ENCODE, SHUFFLE)
     version = 2
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return (*pair_stages(config), Vocabulary, *([Align] if _linked(config) else []))
 
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
-        return (ENCODE, SHUFFLE) if config.documents is None else self.rounds
+        documents = (FIND, ORDER) if _ordered(config) else ()
+        drawing = (POOL,) if config.records.causal and "examples" in config.records.fields else ()
+        return (*documents, *drawing, ENCODE, SHUFFLE)
+
+    def local_files(self, config: Config) -> dict[str, Path]:
+        return causal_files(config)
 
     def settings(self, config: Config) -> dict[str, object]:
         return {
@@ -110,6 +125,7 @@ class Encode(Stage[EncodeOutput, Made]):
             **tag_settings(config),
             **({} if config.weight is None else {"weight": config.weight.model_dump(by_alias=True)}),
             **({} if config.documents is None else {"documents": document_settings(config)}),
+            **causal_settings(config),
         }
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
@@ -140,29 +156,35 @@ class Encode(Stage[EncodeOutput, Made]):
             )
             for split, listed in parts.items()
         }
-        if job.config.documents is not None:
+        if _ordered(job.config):
             documents_info(job)  # checks the separator
             yield from order_splits(job, parts, plans)
+        rows: Mapping[str, CausalRows] = {}
+        if job.config.records.causal:
+            kept = job.directory if job.config.records.layout == "text" else job.scratch
+            pools = yield from draw_pools(job, job.config.records, parts, kept)
+            rows = causal_rows(job, parts, pools)
         total = sum(plan.rows for plan in plans.values())
-        spills = list(_spill_tasks(job, parts, plans))
+        spills = list(_spill_tasks(job, parts, plans, rows))
         encoded = yield from ENCODE.run(spills, total)
         ordering = {split: list(_shard_tasks(job, split, plan, parts[split])) for split, plan in plans.items()}
         ordered = yield from SHUFFLE.run_groups(ordering, total)
         shards = {split: tuple(chain.from_iterable(written)) for split, written in ordered.items()}
-        return list(zip(spills, encoded, strict=True)), shards
+        return list(zip(spills, encoded, strict=True)), shards, rows
 
     def finish(self, job: Job, made: Made) -> Result[EncodeOutput]:
-        encoded, shards = made
+        encoded, shards, rows = made
         stats = {split: PairStats() for split in shards}
         for task, counts in encoded:
             stats[task.sample.split] += counts
         splits = {split: SplitInfo.of(counts, shards[split]) for split, counts in stats.items()}
-        write_dataset_info(job.directory, _describe(job, splits))
+        info = _describe(job, splits).model_copy(update={"causal": causal_info(job, rows)})
+        write_dataset_info(job.directory, info)
         pairs = sum(split.pairs for split in splits.values())
         tokens = {
             name: sum(getattr(split, name) for split in splits.values()) for name in ("source_tokens", "target_tokens")
         }
-        digests: dict[str, str] = {}
+        digests = files_of(job.directory, info.causal)
         for shard in (shard for split in splits.values() for shard in split.shards):
             digests[shard.file] = shard.sha256
             digests[str(index_path(shard.file))] = shard.index.sha256
@@ -178,12 +200,19 @@ class Encode(Stage[EncodeOutput, Made]):
 def shard_plan(config: Config, split: str, parts: Sequence[PairFile], directory: Path) -> ShardPlan:
     """Returns the plan of a split, given its parts and the directory of the records."""
     records, rows = config.records, sum(part.pairs for part in parts)
-    shuffle = shuffle_of(rows, config.seed, split, directory, documents=config.documents is not None)
+    shuffle = shuffle_of(rows, config.seed, split, directory, documents=_ordered(config))
     plan = ShardPlan(shuffle, config.shards(split), 1, records.layout, records.row_length, columns_of(config))
     return in_buckets(plan, sum(part.text_bytes for part in parts), config.engine.memory)
 
 
-def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iterator[SpillTask]:
+def _ordered(config: Config) -> bool:
+    """Returns true if documents are shuffled as wholes; rows of layout causal contain their documents."""
+    return config.documents is not None and config.records.layout != "causal"
+
+
+def _spill_tasks(
+    job: Job, parts: Parts, plans: Mapping[str, ShardPlan], rows: Mapping[str, CausalRows]
+) -> Iterator[SpillTask]:
     vocabularies, memory = built_vocabularies(job), job.task_memory
     aligned = job.read(Align).parts if _linked(job.config) else {}
     frames = corpus_frames(job)
@@ -206,6 +235,8 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
                 sample=CorpusSample(corpora[part.corpus], job.config.seed, split, part.corpus, len(corpora)),
                 first_pair=row - first_rows.setdefault(part.corpus, row),
                 weight=job.config.weight,
+                rows=rows.get(split) if plan.layout == "causal" else None,
+                documents=job.config.documents if plan.layout == "causal" else None,
             )
             row += part.pairs
 
@@ -256,14 +287,16 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
 
 def columns_of(config: Config) -> tuple[str, ...]:
     """Returns the columns of the records other than the ids."""
-    repeats = config.documents is not None and config.clean is not None and effective_dedup(config.clean).active
-    wanted = {"document": config.documents is not None, "weight": config.weight is not None}
+    repeats = _ordered(config) and config.clean is not None and effective_dedup(config.clean).active
+    wanted = {"document": _ordered(config), "weight": config.weight is not None}
     return (*(name for name, given in wanted.items() if given), *(REPEATED if repeats else ()))
 
 
 def _recorded_settings(config: Config) -> dict[str, object]:
     """Returns the settings that only ``dataset.json`` records, by dotted key."""
-    documents = {} if config.documents is None else config.documents.model_dump(exclude={"epochs"})
+    documents = (
+        {} if config.documents is None or not _ordered(config) else config.documents.model_dump(exclude={"epochs"})
+    )
     return (
         {f"input.{name}": value for name, value in config.input.model_dump().items()}
         | {f"documents.{name}": value for name, value in documents.items()}
@@ -348,6 +381,7 @@ def run_facts(job: Job, records: Path) -> RunFacts:
         records=records,
         pairs=_pairs_of_corpora(config, corpora) if config.pairs else {},
         weighted=config.weight is not None,
+        causal=config.records.layout == "causal",
     )
 
 

@@ -21,6 +21,7 @@ from nmt_prep.base.artefacts import atomic_write
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.align.links import Links, pharaoh
+from nmt_prep.config.documents import DocumentSettings
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.schema import WeightSettings
 from nmt_prep.corpora import strip_lines
@@ -39,12 +40,15 @@ from nmt_prep.reporting.profile import (
     vocabulary_use,
 )
 from nmt_prep.stages.align import AlignedPart
+from nmt_prep.stages.encode.encode_causal import contexts, turns_of
 from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
+from nmt_prep.training.records.causal_rows import CausalRows
 from nmt_prep.training.records.dataset_json import PairStats, ShardInfo
 from nmt_prep.training.records.document_index import Repeated, repeated_of_shard
 from nmt_prep.training.records.record_columns import REPEATED, column_path, columns_of_shard, index_path, note_path
+from nmt_prep.training.records.shard_reader import PairColumns
 from nmt_prep.training.records.shuffle_plan import ShardPlan
 from nmt_prep.training.records.text_records import LINKS, joined_columns
 from nmt_prep.training.records.writer import SpillWriter, write_shards
@@ -83,6 +87,8 @@ class SpillTask:
     sample: CorpusSample  # the choice of the sample of the corpus
     first_pair: int  # number of the first pair in the corpus
     weight: WeightSettings | None = None  # origin of the weights of pairs; None for no weights
+    rows: CausalRows | None = None  # makes the rows of layout causal; None for other layouts
+    documents: DocumentSettings | None = None  # how rows of layout causal join segments; None for single segments
 
     @property
     def sampled(self) -> Path:
@@ -144,7 +150,7 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
         task.spill, task.plan, frames=(source, target), buffer_bytes=spill_buffer(task.memory, task.plan.buckets)
     ) as writer:
         links = iter(()) if task.links is None else task.links.linked()
-        all_columns = task.weight is not None or bool(task.plan.text_columns) or repeats
+        all_columns = task.weight is not None or bool(task.plan.text_columns) or repeats or task.documents is not None
         for batch in task.part.batches(columns=None if all_columns else SIDES):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
             ids = {side: tokenizers[side].encode_batch(text[side], threads=1) for side in SIDES}
@@ -159,6 +165,9 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
                     task.corpus,
                     stats,
                 )
+            elif task.rows is not None:
+                made = rows_of(task.rows, batch, text, task, row)
+                stats = writer.add(row, made.inputs, made.targets, task.corpus)
             else:
                 stats = writer.add(row, ids["source"], ids["target"], task.corpus)
             collector.add(text, ids, max(stats.max_lengths, default=0))
@@ -175,6 +184,27 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
         if repeats:
             Repeated.joined(repeated).note(task.spill)
         return writer.close()
+
+
+def rows_of(
+    rows: CausalRows, batch: pa.RecordBatch, text: Mapping[Side, pa.Array], task: SpillTask, first: int
+) -> PairColumns:
+    """Returns the rows of a batch: one for each pair, or with documents, for each window or segment with context."""
+    corpora, settings = np.full(len(batch), task.corpus, np.int32), task.documents
+    lines = text["source"], text["target"]
+    if settings is None:
+        return rows.rows(*lines, corpora, first, threads=1)
+    if rows.prompter.has("document context"):
+        count = settings.context.source if settings.context else settings.max_segments - 1
+        return rows.rows(*lines, corpora, first, contexts(batch, lines[0].cast(pa.large_string()), count), threads=1)
+    alone = rows.rows(*lines, corpora, first, threads=1)
+    drawn = task.plan.shuffle.split == "train"
+    turns = turns_of(batch, alone.inputs.lengths, settings, task.sample.seed, drawn=drawn)
+    if (turns == 1).all():
+        return alone
+    prompts, answers = rows.prompts(*lines, corpora, first, None)
+    system = rows.prompter.system_of(task.corpus)
+    return rows.maker.conversations(prompts, answers, system, turns, 1, last_only=settings.context is not None)
 
 
 def _columns(batch: pa.RecordBatch, task: SpillTask, links: Iterator[Links]) -> Iterator[pa.Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -121,6 +121,7 @@ class JoinedText(TextPairs):
     windows: Windows | None = None
     separator: str = " "  # text between two segments
     apart: bool = False  # True for targets without their context, which is given separately
+    context_field: bool = False  # True for sources without their context, which is given separately on lines
     # for each side the tag that each line of a corpus begins with, empty for none, by number of the corpus
     tags: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
 
@@ -133,13 +134,17 @@ class JoinedText(TextPairs):
         """Yields the examples of each run of blocks; ``path`` is the file to write, for messages."""
         assert self.windows is not None
         for _, pairs, examples, segments, weights in self.windows.joined(lambda: self.segments(path), part_of_text):
-            source = self._lines("source", pairs, examples.first["source"], examples.end)
+            begin, before = examples.first["source"], None
+            if self.context_field:
+                before = replace(self, separator="\n")._lines("source", pairs, begin, examples.target)
+                begin = examples.target
+            source = self._lines("source", pairs, begin, examples.end)
             first, context = examples.first["target"], None
             if self.apart and (first < examples.target).any():
                 first, context = examples.target, self._lines("target", pairs, first, examples.target)
             target = self._lines("target", pairs, first, examples.end)
             corpora = segments.entries[examples.target, 2].astype(np.int32)
-            yield TextBatch(source, target, corpora, weights=weights, context=context)
+            yield TextBatch(source, target, corpora, weights=weights, context=context, before=before)
 
     def segments(self, path: Path) -> Iterator[TextBatch]:
         """Yields the segments one by one; ``path`` is the file to write, for messages."""

@@ -16,15 +16,18 @@ from nmt_prep.base.digests import digest_of
 from nmt_prep.base.errors import EncodeError, RecordsError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config
+from nmt_prep.config.outputs import PROMPTED, HuggingFaceOptions
+from nmt_prep.config.prompts import PromptSettings
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.align import Align, aligned_splits
+from nmt_prep.stages.encode.encode_causal import POOL, draw_pools, glossary_of
 from nmt_prep.stages.encode.encode_stage import Encode, check_outputs, licence_settings, run_facts
 from nmt_prep.stages.outputs.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows
-from nmt_prep.stages.outputs.shuffled_text import SPILL_TEXT, Wanted, shuffled_text
+from nmt_prep.stages.outputs.shuffled_text import SPILL_TEXT, Wanted, is_linked, shuffled_text
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, tag_settings
 from nmt_prep.training.outputs import (
@@ -66,7 +69,9 @@ def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
             f"{task.directory / task.label}: {read} pairs were read, but the shard has {task.count}; run again with "
             "--force encode"
         )
-    counts = {"monolingual_left_out": read - made.pairs} if read > made.pairs else {}
+    why = "without_rejected" if getattr(task.options, "score", None) else "monolingual_left_out"
+    why = "turns_of_other_rows" if task.run.causal and isinstance(task.pairs, IdPairs) else why
+    counts = {why: read - made.pairs} if read > made.pairs else {}
     return replace(made, counts={**made.counts, **counts})
 
 
@@ -102,13 +107,22 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
     version = 3
     directory = "outputs"
     output = OutputsOutput
-    rounds = (SPILL_TEXT, WRITE)
+    rounds = (SPILL_TEXT, POOL, WRITE)
+
+    def local_files(self, config: Config) -> dict[str, Path]:
+        found = {
+            f"outputs.{name}.glossary": _glossary(options, config) for name, options in wanted_outputs(config).items()
+        }
+        return {key: path for key, path in found.items() if path is not None}
+
+    def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
+        return self.rounds if _with_examples(config) else (SPILL_TEXT, WRITE)
 
     def applies(self, config: Config) -> bool:
         return bool(wanted_outputs(config))
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        linked = any(form not in ("ids", "text") for form in _forms(config))
+        linked = any(map(is_linked, _forms(config)))
         return (
             *pair_stages(config),
             *((Align,) if linked else ()),
@@ -144,11 +158,14 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
             if form_of(options, job.config, split) != "ids" or options.order == "corpus"
         ]
         shuffled = yield from shuffled_text(job, parts, texts)
+        examples, pools = _with_examples(job.config), dict[str, tuple[Path | None, ...]]()
+        if examples:
+            pools = yield from draw_pools(job, examples[0], parts, job.scratch)
         records = load_dataset_info(job.directory_of(Encode)) if _reads_records(job.config) else None
         tasks = [
             task
             for name, options in wanted.items()
-            for task in _shard_tasks(job, name, options, run, parts, records, shuffled)
+            for task in _shard_tasks(job, name, options, run, parts, records, shuffled, pools)
         ]
         results = yield from WRITE.run(tasks, sum(task.count for task in tasks))
         shards: dict[str, dict[str, list[ShardMade]]] = {name: {split: [] for split in parts} for name in wanted}
@@ -179,7 +196,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
 def form_of(options: OutputOptions, config: Config, split: str) -> Form:
     """Returns the form in which an output gets the pairs of a split; without links if the split has no links."""
     form = kind_of(options).form(options, config)
-    if form in ("ids", "text") or split in aligned_splits(config):
+    if not is_linked(form) or split in aligned_splits(config):
         return form
     return "ids" if form == "linked_pieces" else "text"
 
@@ -190,7 +207,8 @@ def _lines_of(options: OutputOptions, config: Config, split: str) -> Wanted:
     form = form_of(options, config, split)
     tagged = (kind.tagged(options) and form != "ids") or not has_tags  # without tags, all outputs share the lines
     shards = kind.shards(options, config, split)
-    return Wanted(split, shards, "text" if form == "ids" else form, tagged, options.order == "corpus")
+    score = getattr(options, "score", None) or ""
+    return Wanted(split, shards, "text" if form == "ids" else form, tagged, options.order == "corpus", score)
 
 
 def _forms(config: Config) -> set[Form]:
@@ -200,6 +218,16 @@ def _forms(config: Config) -> set[Form]:
 def _reads_records(config: Config) -> bool:
     """Returns true if outputs contain ids or columns of the records."""
     return "ids" in _forms(config) or config.weight is not None or config.documents is not None
+
+
+def _with_examples(config: Config) -> list[PromptSettings]:
+    """Returns the outputs whose prompts have examples."""
+    prompted = (options for options in wanted_outputs(config).values() if isinstance(options, HuggingFaceOptions))
+    return [options for options in prompted if "examples" in options.fields]
+
+
+def _glossary(options: OutputOptions, config: Config) -> Path | None:
+    return glossary_of(config, options) if isinstance(options, HuggingFaceOptions) else None
 
 
 def _settings(options: OutputOptions, config: Config) -> dict[str, object]:
@@ -216,6 +244,7 @@ def _shard_tasks(
     parts: Mapping[str, Sequence[PairFile]],
     records: DatasetInfo | None,
     shuffled: Mapping[Wanted, Sequence[TextPairs]],
+    pools: Mapping[str, tuple[Path | None, ...]],
 ) -> Iterator[ShardTask[Any]]:
     kind = kind_of(options)
     directory = job.directory_of(Encode)
@@ -247,7 +276,7 @@ def _shard_tasks(
                 pairs = id_pairs(records.layout, held, start, stop, encoder)
             else:
                 pairs = shuffled[_lines_of(options, job.config, split)][number]
-            if job.config.documents is not None:
+            if job.config.documents is not None and not run.causal:
                 windows = Windows(directory, split, run.seed, job.config.documents.epochs, start, stop)
                 pairs = _joined(job, options, form, pairs, windows, tags, one_sided, held, encoder)
             yield ShardTask(
@@ -263,6 +292,8 @@ def _shard_tasks(
                 scratch=job.scratch / f"output-{name}",
                 weights=() if job.config.weight is None else tuple(held),
                 start=start,
+                glossary=_glossary(options, job.config),
+                pools=pools.get(split, ()),
                 left_out=one_sided,
             )
 
@@ -287,7 +318,9 @@ def _joined(
     piece = job.config.documents.piece
     more: dict[str, Any] = {"windows": windows, "tags": tags, "separator": " " if piece is None else f" {piece} "}
     if form == "text":
-        return JoinedText.of(pairs, apart=getattr(options, "rows", None) == "chat", **more)
+        prompted = getattr(options, "rows", None) in PROMPTED
+        with_field = prompted and "document context" in getattr(options, "fields", ())
+        return JoinedText.of(pairs, apart=prompted, context_field=with_field, **more)
     from nmt_prep.stages.outputs.joined_links import JoinedLinks  # noqa: PLC0415  (loads numpy)
 
     ids = id_pairs(job.config.records.layout, held, windows.start, windows.stop, encoder)

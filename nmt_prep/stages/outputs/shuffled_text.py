@@ -54,6 +54,7 @@ class TextTask:
     tags: Mapping[Side, str]  # for each side with a tag, the tag, which becomes the first word of each line
     linking: Linking | None  # how the lines get links of pieces; None for lines of text without links
     memory: int  # bytes of memory that the task may use
+    score: str | None = None  # the score by which translations are chosen and rejected; None for lines of all pairs
 
 
 def spill_text(task: TextTask, tick: Tick) -> int:
@@ -61,9 +62,11 @@ def spill_text(task: TextTask, tick: Tick) -> int:
     row, cut = task.first_row, 0
     links = iter(()) if task.linking is None else task.linking.links.linked()
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
-        for batch in task.part.batches(columns=SIDES):
+        for batch in task.part.batches(columns=SIDES if task.score is None else None):
             text: dict[Side, pa.Array] = {side: strip_lines(batch.column(side)) for side in SIDES}
-            if task.linking is None:
+            if task.score is not None:
+                source, target = text["source"], preferred(batch, text, f"score:{task.score}")
+            elif task.linking is None:
                 source, target = (tagged(text[side], task.tags.get(side)) for side in SIDES)
             else:
                 source, target, more = task.linking.linked(next(links), text, task.tags)
@@ -75,11 +78,38 @@ def spill_text(task: TextTask, tick: Tick) -> int:
     return cut
 
 
+def preferred(batch: pa.RecordBatch, text: Mapping[Side, pa.Array], score: str) -> pa.Array:
+    """Returns the chosen and the rejected translation of each group of consecutive pairs with the same source.
+
+    They are at the first pair of the group. The rejected translation is empty for other pairs, and for groups whose
+    translations or scores do not differ.
+    """
+    chosen, rejected = np.arange(len(batch)), np.full(len(batch), -1)
+    if score in batch.schema.names:
+        scores = batch.column(score).to_numpy(zero_copy_only=False)
+        same = np.asarray(pc.equal(text["source"][1:], text["source"][:-1]), np.bool_)
+        starts = np.flatnonzero(np.concatenate([[True], ~same])[: len(batch)])
+        ends = np.append(starts[1:], len(batch))
+        for start, end in zip(starts[ends - starts > 1].tolist(), ends[ends - starts > 1].tolist(), strict=True):
+            rated = start + np.flatnonzero(~np.isnan(scores[start:end]))
+            if len(rated):
+                best, worst = rated[scores[rated].argmax()], rated[scores[rated].argmin()]
+                if scores[best] > scores[worst] and text["target"][int(best)] != text["target"][int(worst)]:
+                    chosen[start], rejected[start] = best, worst
+    worse = text["target"].take(pa.array(rejected, mask=rejected < 0))
+    return joined_columns(text["target"].take(pa.array(chosen)), [worse])
+
+
 SPILL_TEXT = Round("spill-text", spill_text, int, made=lambda task, _: [task.spill], words="shuffling text")
 
 
-LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}
+LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4, "preference": 2}
 """Estimated bytes of lines with their links for each byte of text. Buckets are planned by them."""
+
+
+def is_linked(form: Form) -> bool:
+    """Returns True for lines with links of pieces."""
+    return form.startswith("linked")
 
 
 @dataclass(frozen=True, order=True)
@@ -91,12 +121,13 @@ class Wanted:
     form: Form
     tagged: bool = True  # True if lines begin with the tags of their corpora
     ordered: bool = False  # True for the order of the corpora
+    score: str = ""  # the score by which translations are chosen and rejected
 
     @property
     def name(self) -> str:
         """Name of its tasks and spill files."""
         more = f"{'' if self.tagged else '-untagged'}{'-ordered' if self.ordered else ''}"
-        return f"{self.form}-{self.split}-{self.shards}{more}"
+        return f"{self.form}{self.score}-{self.split}-{self.shards}{more}"
 
 
 def shuffled_text(
@@ -157,6 +188,7 @@ def _spill_tasks(
             tags=tags[part.corpus] if want.tagged else {},
             linking=None if linking is None else linking(want.split, number, part.corpus),
             memory=job.task_memory,
+            score=want.score or None,
         )
         row += part.pairs
 
@@ -223,7 +255,7 @@ def places_of_lines(
 
 def _linkings(job: Job, form: Form) -> Callable[[str, int, str], Linking] | None:
     """Returns a function from the split, the number and the corpus of a part to its linking; None without links."""
-    if form in ("ids", "text"):
+    if not is_linked(form):
         return None
     aligned, directory, vocabularies = job.read(Align).parts, job.directory_of(Align), built_vocabularies(job)
     framed = corpus_frames(job) if form == "linked_pieces" else {}

@@ -16,8 +16,16 @@ from nmt_prep.config.vocab import SubwordNMTVocab, VocabOptions
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, Outputs, Result, Stage, Warnings
-from nmt_prep.stages.download import MERGES, Download, downloaded_file, needed_vocabularies, openai_names
+from nmt_prep.stages.download import (
+    MERGES,
+    Download,
+    downloaded_file,
+    downloaded_files,
+    needed_vocabularies,
+    openai_names,
+)
 from nmt_prep.stages.sample import Sample
+from nmt_prep.stages.vocab.chat_files import CHAT_FILE, chat_files, chat_settings, chat_template, has_chat_template
 from nmt_prep.stages.vocab.vocab_training import (
     COUNT,
     TRAIN,
@@ -40,6 +48,7 @@ from nmt_prep.subwords import (
     expects_spm,
     load_tokenizer,
 )
+from nmt_prep.subwords.chat.shapes import shapes_of
 from nmt_prep.subwords.facts import BuiltVocabulary, DescribedVocabulary, VocabularyFacts, describe_vocabulary
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.tokenizer import IdLayout
@@ -101,7 +110,9 @@ def check_local(config: Config, options: ExistingVocab) -> None:
         files = {part: paths[part] for part in _keys_of(key, options) if part in paths}
         local = {part: path for part, path in files.items() if path is not None}
         if len(local) == len(files):
-            _load(local, key, config, options)
+            tokenizer = _load(local, key, config, options)
+            if has_chat_template(config):
+                shapes_of(chat_template(config, [*local.values()]), config.records.system and "", tokenizer)
 
 
 def _own_chains(config: Config) -> dict[str, Path]:
@@ -114,6 +125,9 @@ def install_existing(job: Job, options: ExistingVocab) -> dict[Side, DescribedVo
     """Verifies the files and copies them to the stage's directory; returns their descriptions by side."""
     needed = {file.key: file for file in needed_vocabularies(job.config)}
     found = {key: downloaded_file(job, file) for key, file in needed.items()}
+    if has_chat_template(job.config):
+        fetched = [path for file in needed.values() for path, _ in downloaded_files(job, file)]
+        write_json(job.directory / CHAT_FILE, as_json(chat_template(job.config, fetched)))
     parts = {key: [part for part in _keys_of(key, options) if part in found] for key in options.keys}
     names = {key: _name(found[key][0]) for key in options.keys}
     digests = {tuple(found[part][1].sha256 for part in listed) for listed in parts.values()}
@@ -192,7 +206,11 @@ def _load(files: Mapping[str, Path], key: str, config: Config, options: Existing
             f"vocab.id_layout is for SentencePiece models, and {path} ({key}) is of kind {tokenizer.dialect}; "
             "leave it out"
         )
-    if tokenizer.eos_id is None and any(options.frame.of(side) is None for side in options.keys[key]):
+    if (
+        tokenizer.eos_id is None
+        and not has_chat_template(config)
+        and any(options.frame.of(side) is None for side in options.keys[key])
+    ):
         raise VocabularyError(
             f"{key}: {path} has no end-of-sentence piece, which ends every row; describe in vocab.frame what is "
             "around the ids instead"
@@ -312,11 +330,11 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
 
     def local_files(self, config: Config) -> dict[str, Path]:
         own = {f"{key}: {file.name}": file for key, path in _own_chains(config).items() for file in files_of(path)}
-        return words_files(config) | own
+        return words_files(config) | own | chat_files(config)
 
     def settings(self, config: Config) -> dict[str, object]:
         if isinstance(config.vocab, ExistingVocab):
-            return existing_settings(config, config.vocab)
+            return existing_settings(config, config.vocab) | chat_settings(config)
         given = config.vocab.model_dump(mode="json", exclude={"frame", "compare", "words"})
         options = {f"vocab.{key}": value for key, value in given.items()} | words_settings(config)
         names = {"name": config.name, **{f"languages.{key}": value for key, value in config.languages}}
@@ -445,6 +463,14 @@ def corpus_frames(job: Job) -> dict[str, dict[str, dict[Side, Frame]]]:
     """Returns the frames by split, corpus and side, for a stage after vocab."""
     vocab = job.read(Vocabulary)
     vocabularies = built_vocabularies(job)
+    if job.config.records.layout == "causal" or has_chat_template(job.config):  # rows have no frame but their own
+        own = {
+            split: [corpus for corpus in job.config.directed(split) if corpus.role != "vocab"]
+            for split in job.config.splits
+        }
+        return {
+            split: {corpus.name: dict.fromkeys(SIDES, Frame()) for corpus in listed} for split, listed in own.items()
+        }
     framed = [side for side in SIDES if job.config.vocab.frame.of(side) is not None]
     ends = {side: _end(facts) for side, facts in vocab.sides().items() if side not in framed}
 

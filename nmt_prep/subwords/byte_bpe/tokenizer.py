@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
@@ -23,7 +23,7 @@ from _nmt_prep_core import PROPERTIES_UNICODE_VERSION, ByteBPEModel
 from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.base.errors import EncodeError, VocabularyError
 from nmt_prep.base.runtime import available_cores
-from nmt_prep.subwords.added import SpecialNames, allowed_specials
+from nmt_prep.subwords.added import AddedToken, SpecialNames, allowed_specials
 from nmt_prep.subwords.byte_bpe.files import Format, load_vocabulary, save_vocabulary
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenizer, spelled
 from nmt_prep.subwords.byte_bpe.ranks import RankEncoder
@@ -293,6 +293,10 @@ class ByteBPETokenizer(Tokenizer):
             if not 0 <= number < size:
                 raise EncodeError(f"id {number}: the ids of the vocabulary are from 0 to {size - 1}")
         return Ragged.from_lists([row])
+
+    @property
+    def added(self) -> Mapping[str, AddedToken]:
+        return self.vocabulary.added
 
     def special_id(self, name: str) -> int:
         """Returns the id of a special token.

@@ -7,7 +7,7 @@ tokens, and lines that ``tokenizers`` must normalise, are divided in Python.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ from _nmt_prep_core import SentencePieceModel
 
 from nmt_prep.base.columns import Ragged, TextColumn
 from nmt_prep.base.errors import VocabularyError
-from nmt_prep.subwords.added import DividedLines, finder
+from nmt_prep.subwords.added import AddedToken, DividedLines, finder
 from nmt_prep.subwords.sentencepiece.engine import Sampling, no_marks
 from nmt_prep.subwords.sentencepiece.json_file import read_json_file
 from nmt_prep.subwords.sentencepiece.model_file import PieceType
@@ -77,13 +77,19 @@ class JsonModel:
         }
         return {**ids, "unk": self._file.unk_id}
 
-    def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns the ids of each line."""
+    @property
+    def added(self) -> Mapping[str, AddedToken]:
+        """The added tokens by name."""
+        return self._file.added
+
+    def encode(self, column: TextColumn, threads: int, *, continued: bool = False) -> Ragged:
+        """Returns the ids of each line; ``continued`` if each follows an added token."""
         divided = self._divided(column)
         if divided is None:
-            return Ragged(*self._model.encode(column.data, column.offsets, no_marks(), threads))
-        texts = divided.texts
-        return divided.joined(Ragged(*self._model.encode(texts.data, texts.offsets, divided.continued, threads)))
+            marks = np.ones(len(column), np.uint8) if continued else no_marks()
+            return Ragged(*self._model.encode(column.data, column.offsets, marks, threads))
+        texts, marks = divided.texts, divided.continued | np.uint8(continued)
+        return divided.joined(Ragged(*self._model.encode(texts.data, texts.offsets, marks, threads)))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
         """Returns sampled ids of each line; the samples depend on the seed and the line's number."""

@@ -24,6 +24,7 @@ from nmt_prep.base.artefacts import atomic_write
 from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.base.errors import EncodeError, VocabularyError
 from nmt_prep.base.runtime import available_cores
+from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.json_engine import JsonModel
 from nmt_prep.subwords.sentencepiece.numbering import NumberedModel, checked_numbering, with_numbering
@@ -257,6 +258,16 @@ class SentencePieceTokenizer(Tokenizer):
                 parts.append(self._engine.sample(column, count, sampling, first))
             first += len(column)
         return Ragged.joined(parts)
+
+    @property
+    def added(self) -> Mapping[str, AddedToken]:
+        return self._engine.added if isinstance(self._engine, JsonModel) else {}
+
+    def encode_after_token(self, lines: Lines, threads: int | None = None) -> Ragged:
+        engine, count = self._engine, threads or available_cores()
+        if not isinstance(engine, JsonModel):
+            return self.encode_batch(lines, threads)
+        return Ragged.joined([engine.encode(column, count, continued=True) for column in text_columns(lines)])
 
     def decode(self, ids: Iterable[int]) -> str:
         """Returns the text of one sequence of ids.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -18,16 +17,18 @@ import pyarrow.compute as pc
 import yaml
 
 from nmt_prep.base.columns import Ragged
-from nmt_prep.base.digests import digest_of, seed_of
+from nmt_prep.base.digests import digest_of
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config
-from nmt_prep.config.outputs import HuggingFaceOptions
+from nmt_prep.config.language_pairs import LanguagePair
+from nmt_prep.config.outputs import PROMPTED, HuggingFaceOptions
+from nmt_prep.config.prompts import LanguageNames
 from nmt_prep.pipeline.engines import Tick
-from nmt_prep.training.modifiers.draws import mixed
 from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.training.outputs.output_files import parquet_file
 from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch
 from nmt_prep.training.outputs.vocabulary_files import copy_vocabularies, corpus_lines, write_lines
+from nmt_prep.training.prompts import Prompter, language_problems
 
 CORPUS = "corpus"  # Name of the column with the name of each pair's corpus
 WEIGHT = "weight"  # Name of the column with the weight of each pair
@@ -38,58 +39,31 @@ LANGUAGE_PAIR = "language_pair"
 Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"  # Rows, and the approximate bytes of each
 
 _ROW_BYTES = 16
-_PLACE = re.compile(r"\{([^{}]*)\}")
-_PLACES = ("source", "source_language", "target_language")
+_IGNORED = -100  # The label of an id that does not count for the loss
+_NOTHING = pa.scalar("", pa.large_string())
+_MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
 
-_LANGUAGES = {
-    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian",
-    "bn": "Bengali", "bs": "Bosnian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German",
-    "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish", "et": "Estonian", "eu": "Basque",
-    "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "gu": "Gujarati", "ha": "Hausa",
-    "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian",
-    "ig": "Igbo", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "ka": "Georgian", "kk": "Kazakh", "km": "Khmer",
-    "kn": "Kannada", "ko": "Korean", "ky": "Kyrgyz", "lb": "Luxembourgish", "lo": "Lao", "lt": "Lithuanian",
-    "lv": "Latvian", "mg": "Malagasy", "mk": "Macedonian", "ml": "Malayalam", "mn": "Mongolian", "mr": "Marathi",
-    "ms": "Malay", "mt": "Maltese", "my": "Burmese", "nb": "Norwegian Bokmål", "ne": "Nepali", "nl": "Dutch",
-    "nn": "Norwegian Nynorsk", "no": "Norwegian", "oc": "Occitan", "pa": "Punjabi", "pl": "Polish", "ps": "Pashto",
-    "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sd": "Sindhi", "si": "Sinhala", "sk": "Slovak",
-    "sl": "Slovenian", "so": "Somali", "sq": "Albanian", "sr": "Serbian", "sv": "Swedish", "sw": "Swahili",
-    "ta": "Tamil", "te": "Telugu", "tg": "Tajik", "th": "Thai", "tl": "Tagalog", "tr": "Turkish", "tt": "Tatar",
-    "uk": "Ukrainian", "ur": "Urdu", "uz": "Uzbek", "vi": "Vietnamese", "xh": "Xhosa", "yo": "Yoruba", "zh": "Chinese",
-    "zu": "Zulu",
-}  # fmt: skip
+_COLUMNS = {
+    "chat": ("messages",),
+    "messages": ("messages",),
+    "prompt_completion": ("prompt", "completion"),
+    "preference": ("prompt", "chosen", "rejected"),
+    "prompt_only": ("prompt", "reference"),
+}
+"""The columns of the kinds of rows with prompts."""
 
-
-@dataclass(frozen=True)
-class Prompt:
-    """A prompt: the text before and after the source."""
-
-    before: str
-    after: str
-
-    def named(self, source: str, target: str) -> Prompt:
-
-        def fill(text: str) -> str:
-            return text.replace("{source_language}", source).replace("{target_language}", target)
-
-        return replace(self, before=fill(self.before), after=fill(self.after))
-
-
-def parse_prompt(text: str) -> Prompt:
-    """Splits a prompt at ``{source}``."""
-    places = _PLACE.findall(text)
-    for name in places:
-        if name not in _PLACES:
-            raise ValueError(f"{{{name}}} is not one of {', '.join(f'{{{place}}}' for place in _PLACES)}")
-    if places.count("source") != 1:
-        raise ValueError("must have {source} once")
-    before, after = text.split("{source}")
-    return Prompt(before, after)
-
-
-def english_name(code: str) -> str | None:
-    """Returns the English name of a language, given its tag; None for an unknown language."""
-    return _LANGUAGES.get(code.replace("_", "-").partition("-")[0].lower())
+_MEANINGS = {
+    "translation": "the text of both sides, by language",
+    "messages": "a prompt that asks for a translation, and the translation",
+    "prompt": "asks for a translation",
+    "completion": "the translation",
+    "chosen": "the translation with the highest score",
+    "rejected": "the translation with the lowest score",
+    "reference": "a translation",
+    "input_ids": "ids of the source, with the end of sentence",
+    "labels": "ids of the target, with the end of sentence",
+    "length": "number of input ids",
+}
 
 
 class IdRows:
@@ -112,31 +86,56 @@ class IdRows:
             yield pa.record_batch(columns, schema=self.schema), sizes
 
 
+class CausalRows:
+    """Rows of a causal language model: ``input_ids``, ``attention_mask``, ``labels`` and ``length``."""
+
+    ids: ClassVar[tuple[str, ...]] = ("input_ids", "attention_mask", "labels")
+
+    def __init__(self, task: ShardTask[Any]) -> None:
+        self._task = task
+        ids = pa.list_(pa.int32())
+        columns = [("input_ids", ids), ("attention_mask", ids), ("labels", ids), ("length", pa.int32())]
+        self.schema = pa.schema([*columns, *_other_fields(task)])
+
+    def batches(self, tick: Tick) -> Iterator[Sized]:
+        for read in self._task.id_batches(tick):
+            batch = read.rows()
+            values, offsets = batch.sources.contiguous()
+            labels = np.where(batch.mask, values, _IGNORED).astype(np.int32)
+            lists = [_lists(Ragged(ids, offsets)) for ids in (values, np.ones_like(values), labels)]
+            lengths = pa.array(batch.sources.lengths.astype(np.int32))
+            columns = [*lists, lengths, *_other_columns(self._task, batch)]
+            yield pa.record_batch(columns, schema=self.schema), 8 * batch.sources.lengths + _ROW_BYTES
+
+
 class TextRows:
-    """Rows ``translation``, or with prompts rows ``messages``."""
+    """Rows ``translation``, or rows with prompts."""
 
     ids: ClassVar[tuple[str, ...]] = ()
     """Columns of lists of ids."""
 
-    def __init__(self, task: ShardTask[Any], prompts: tuple[Prompt, ...]) -> None:
+    def __init__(self, task: ShardTask[HuggingFaceOptions]) -> None:
         self._task = task
         self._codes = [task.run.codes[side] for side in SIDES]
-        self._choices = len(task.options.prompts) if prompts else 0
-        self._before = pa.array([prompt.before for prompt in prompts], pa.large_string())
-        self._after = pa.array([prompt.after for prompt in prompts], pa.large_string())
-        messages = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
-        chat = pa.schema([("messages", messages), *_other_fields(task)])
-        self.schema = chat if prompts else self._translation_schema()
+        options, prompted = task.options, task.options.rows in PROMPTED
+        self._prompter = prompter_of(task) if prompted else None
+        text = _MESSAGES if options.has_messages else pa.string()
+        columns = [(name, pa.string() if name == "reference" else text) for name in _COLUMNS.get(options.rows, ())]
+        self.schema = pa.schema([*columns, *_other_fields(task)]) if prompted else self._translation_schema()
 
     def batches(self, tick: Tick) -> Iterator[Sized]:
         position = self._task.start
-        for batch in self._task.text_batches(tick):
-            column = self._messages(batch, position) if len(self._before) else self._translations(batch)
-            columns = [column, *_other_columns(self._task, batch)]
+        for read in self._task.text_batches(tick):
+            batch, first, position = read, position, position + len(read)
+            prompts = None if self._prompter is None else self._prompts(self._prompter, batch, first)
+            if self._task.options.rows == "preference":  # other pairs have no rejected translation
+                kept = np.flatnonzero(np.asarray(pc.not_equal(batch.links, _NOTHING)))
+                batch, prompts = batch.taken(kept), None if prompts is None else prompts.take(pa.array(kept))
+            columns = [self._translations(batch)] if prompts is None else self._prompted(prompts, batch)
+            columns += _other_columns(self._task, batch)
             bytes_of = pc.add(pc.binary_length(batch.sources), pc.binary_length(batch.targets))
             sizes = np.asarray(bytes_of.to_numpy(zero_copy_only=False), np.int64) + _ROW_BYTES
             yield pa.record_batch(columns, schema=self.schema), sizes
-            position += len(batch)
 
     def _translation_schema(self) -> pa.Schema:
         features: dict[str, object] = {"translation": {"languages": self._codes, "_type": "Translation"}}
@@ -151,33 +150,47 @@ class TextRows:
             [batch.sources.cast(pa.string()), batch.targets.cast(pa.string())], self._codes
         )
 
-    def _messages(self, batch: TextBatch, position: int) -> pa.Array:
-        choice = drawn(self._task.run.seed, self._task.split, position, len(batch), self._choices)
-        choice = pa.array(choice + self._choices * np.asarray(batch.corpora, np.int64))
-        nothing = pa.scalar("", pa.large_string())
-        questions = pc.binary_join_element_wise(
-            pc.take(self._before, choice), batch.sources, pc.take(self._after, choice), nothing
-        )
-        if batch.context is not None:  # the answer begins after the translation of the context
-            breaks = pc.if_else(pc.equal(batch.context, nothing), nothing, pa.scalar("\n", pa.large_string()))
-            questions = pc.binary_join_element_wise(questions, breaks, batch.context, nothing)
-        pairs = len(batch)
-        order = np.arange(2 * pairs).reshape(2, pairs).T.ravel()  # question, answer, question, answer, …
-        contents = pc.take(pa.concat_arrays([questions, batch.targets]), pa.array(order)).cast(pa.string())
-        roles = pc.take(pa.array(["user", "assistant"]), pa.array(np.tile([0, 1], pairs)))
-        messages = pa.StructArray.from_arrays([roles, contents], ["role", "content"])
-        return pa.ListArray.from_arrays(pa.array(np.arange(0, 2 * pairs + 1, 2, dtype=np.int32)), messages)
+    def _prompts(self, prompter: Prompter, batch: TextBatch, first: int) -> pa.Array:
+        prompts = prompter.filled(batch.sources, batch.targets, batch.corpora, first, batch.before)
+        if batch.context is None or prompter.has("document context"):
+            return prompts
+        # the answer begins after the translation of the context
+        breaks = pc.if_else(pc.equal(batch.context, _NOTHING), _NOTHING, pa.scalar("\n", pa.large_string()))
+        return pc.binary_join_element_wise(prompts, breaks, batch.context, _NOTHING)
+
+    def _prompted(self, prompts: pa.Array, batch: TextBatch) -> list[pa.Array]:
+        """Returns the columns of rows with prompts."""
+        assert self._prompter is not None
+        options, answers = self._task.options, (batch.targets, batch.links)
+        turns: list[tuple[str, pa.Array]] = [("user", prompts)]
+        if self._prompter.system is not None:
+            systems = [self._prompter.system_of(corpus) for corpus in range(len(self._prompter.languages))]
+            turns.insert(0, ("system", pa.array(systems, pa.large_string()).take(pa.array(batch.corpora))))
+        if _COLUMNS[options.rows] == ("messages",):
+            return [_conversations([*turns, ("assistant", batch.targets)])]
+        if options.rows == "prompt_only":
+            prompt = _conversations(turns) if options.has_messages else prompts.cast(pa.string())
+            return [prompt, batch.targets.cast(pa.string())]
+        given = answers if options.rows == "preference" else answers[:1]
+        if not options.has_messages:
+            return [lines.cast(pa.string()) for lines in (prompts, *given)]
+        return [_conversations(turns), *(_conversations([("assistant", lines)]) for lines in given)]
 
 
-def drawn(seed: int, split: str, position: int, count: int, choices: int) -> npt.NDArray[np.int64]:
-    """Draws numbers below ``choices`` for consecutive positions of a split; int64, shape ``[count]``.
+def prompter_of(task: ShardTask[HuggingFaceOptions]) -> Prompter:
+    """Returns the prompts of the pairs of a shard."""
+    run = task.run
+    return Prompter.of(task.options, run.pairs_of(task.split), task.split, run.seed, task.glossary, task.pools)
 
-    A number depends only on position, seed and split.
-    """
-    key = np.array([seed_of(f"nmt_prep prompts 1\n{seed}\n{split}")], np.uint64)
-    random = mixed(key, np.arange(position, position + count) - 1)
-    scaled = (random >> np.uint64(32)) * np.uint64(choices)
-    return (scaled >> np.uint64(32)).astype(np.int64)
+
+def _conversations(turns: Sequence[tuple[str, pa.Array]]) -> pa.Array:
+    """Returns a conversation for each row, given the role and the texts of each turn."""
+    rows, count = len(turns[0][1]), len(turns)
+    order = np.arange(count * rows).reshape(count, rows).T.ravel()  # turn by turn of each row
+    contents = pc.take(pa.concat_arrays([lines for _, lines in turns]), pa.array(order)).cast(pa.string())
+    roles = pc.take(pa.array([role for role, _ in turns]), pa.array(np.tile(np.arange(count), rows)))
+    messages = pa.StructArray.from_arrays([roles, contents], ["role", "content"])
+    return pa.ListArray.from_arrays(pa.array(np.arange(0, count * rows + 1, count, dtype=np.int32)), messages)
 
 
 def _lists(rows: Ragged) -> pa.Array:
@@ -202,37 +215,46 @@ class HuggingFace(Output[HuggingFaceOptions]):
     """Writes ``train-00000-of-00004.parquet`` and ``README.md``, and vocabularies beside rows of ids."""
 
     kind = "huggingface"
+    holds_rows = True
     holds_corpus = True
 
     def form(self, options: HuggingFaceOptions, config: Config) -> Form:
-        return "ids" if options.rows == "ids" else "text"
+        if options.rows in ("ids", "causal"):
+            return "ids"
+        return "preference" if options.rows == "preference" else "text"
 
     def tagged(self, options: HuggingFaceOptions) -> bool:
-        return options.rows != "chat" if options.tags is None else options.tags
+        return options.rows not in PROMPTED if options.tags is None else options.tags
 
     def problems(self, options: HuggingFaceOptions, config: Config) -> Iterator[tuple[str, str]]:
         for split in config.splits:
             if re.fullmatch(r"\w+(\.\w+)*", split) is None:
                 yield "kind", f"datasets does not allow the name of the split {split}; it must be letters, digits and _"
-        if options.rows != "chat":
-            for key in sorted({"prompts", "language_names"} & options.model_fields_set):
-                yield key, f"is for chat rows, and rows is {options.rows}; leave it out"
+        if options.rows == "causal" and config.records.layout != "causal":
+            yield "rows", "causal rows come from records of layout causal; set records.layout"
+        if options.rows == "ids" and config.records.causal:
+            yield "rows", "ids are for an encoder and a decoder; set causal for records of layout causal"
+        if options.rows not in PROMPTED:
             return
-        for number, prompt in enumerate(options.prompts):
-            try:
-                parse_prompt(prompt)
-            except ValueError as error:
-                yield f"prompts.{number}", str(error)
-        named = options.language_names is not None
-        if named and config.pairs is not None:
+        if isinstance(options.language_names, LanguageNames) and config.pairs is not None:
             yield "language_names", "is for one pair of languages; leave it out"
+        scored = {score for _, corpus in config.corpora for score in corpus.scores}
+        scored |= set() if config.clean is None else {"translation", "adequacy"}
+        if options.score is not None and options.score not in scored:
+            yield "score", f"no corpus has the score {options.score!r}; name one of scores of a corpus"
+        if options.rows == "preference" and config.documents is not None:
+            yield "rows", "preference is for single segments; leave out the section documents"
         pairs = {config.languages_of(corpus) for split in config.splits for corpus in config.directed(split)}
-        for side, code in sorted({item for pair in pairs for item in pair.model_dump().items()}):
-            if not named and english_name(code) is None:
-                yield "language_names", f"the English name of the {side} language {code} is not known; set this key"
+        known = [LanguagePair(pair.source, pair.target) for pair in pairs]
+        for problem in language_problems(options, known):
+            yield "language_names", problem
 
     def write(self, task: ShardTask[HuggingFaceOptions], tick: Tick) -> ShardMade:
-        rows = IdRows(task) if isinstance(task.pairs, IdPairs) else TextRows(task, _prompts(task.options, task))
+        rows: CausalRows | IdRows | TextRows
+        if isinstance(task.pairs, IdPairs):
+            rows = CausalRows(task) if task.run.causal else IdRows(task)
+        else:
+            rows = TextRows(task)
         pairs = 0
         names = [CORPUS, LANGUAGE_PAIR]
         with parquet_file(task.directory, f"{task.label}.parquet", rows.schema, names, rows.ids) as file:
@@ -247,29 +269,14 @@ class HuggingFace(Output[HuggingFaceOptions]):
         write_lines(made.directory / "README.md", _card(made))
 
 
-def _prompts(options: HuggingFaceOptions, task: ShardTask[HuggingFaceOptions]) -> tuple[Prompt, ...]:
-    """Returns the prompts of chat rows, with the names of the languages, for each corpus; none for other rows."""
-    if options.rows != "chat":
-        return ()
-    given = options.language_names
-    names = [
-        (given.source, given.target) if given else tuple(english_name(language) or "" for language in pair)
-        for pair in task.run.pairs_of(task.split)
-    ]
-    return tuple(parse_prompt(prompt).named(source, target) for source, target in names for prompt in options.prompts)
-
-
 def _card(made: Made[HuggingFaceOptions]) -> list[str]:
     run, source, target = made.run, *(made.run.languages[side] for side in SIDES)
-    columns = {
-        "translation": {"translation": "the text of both sides, by language"},
-        "chat": {"messages": "a prompt that asks for a translation, and the translation"},
-        "ids": {
-            "input_ids": "ids of the source, with the end of sentence",
-            "labels": "ids of the target, with the end of sentence",
-            "length": "number of input ids",
-        },
-    }[made.options.rows]
+    rows = made.options.rows
+    names = _COLUMNS.get(rows) or (("input_ids", "labels", "length") if rows in ("ids", "causal") else (rows,))
+    columns = {name: _MEANINGS[name] for name in names}
+    if rows == "causal":
+        columns |= {"input_ids": "ids of the prompt and of the translation", "attention_mask": "ones"}
+        columns |= {"labels": f"ids that count for the loss, {_IGNORED} for others"}
     columns |= {CORPUS: "name of the pair's corpus"} if made.options.corpus else {}
     columns |= {LANGUAGE_PAIR: "languages of the pair, such as en-de"} if made.run.pairs else {}
     columns |= {WEIGHT: "weight of the pair in the loss"} if made.run.weighted else {}

@@ -24,14 +24,20 @@ _PLACE = re.compile(r"\{([^{}]*)\}")
 
 
 class Megatron(Output[MegatronOptions]):
-    """Writes ``train-00000-of-00004.bin`` and ``.idx``, and a copy of the vocabulary."""
+    """Writes ``train-00000-of-00004.bin`` and ``.idx``, and a copy of the vocabulary.
+
+    Beside rows of a causal language model, files of the same form have 1 for each id that counts for the loss.
+    """
 
     kind = "megatron"
+    holds_rows = True
 
     def form(self, options: MegatronOptions, config: Config) -> Form:
         return "ids"
 
     def problems(self, options: MegatronOptions, config: Config) -> Iterator[tuple[str, str]]:
+        for key in sorted({"pair", "sep"} & options.model_fields_set) if config.records.layout == "causal" else ():
+            yield key, "is for pairs, and records of layout causal hold whole rows; leave it out"
         parts = parts_of(options.pair)
         allowed = (*_SIDES, "sep", *_SPECIALS)
         for name in (name for name, place in parts if place and name not in allowed):
@@ -54,10 +60,12 @@ class Megatron(Output[MegatronOptions]):
                 yield key, f"{piece!r} is not in vocab.reserved; add it there to make it a single piece"
 
     def check(self, options: MegatronOptions, run: RunFacts) -> None:
-        tokenizer = run.vocabularies["source"].load()
-        sequence_parts(options, tokenizer)
+        if not run.causal:
+            sequence_parts(options, run.vocabularies["source"].load())
 
     def write(self, task: ShardTask[MegatronOptions], tick: Tick) -> ShardMade:
+        if task.run.causal:
+            return _write_rows(task, tick)
         tokenizer, pairs = task.run.vocabularies["source"].load(), 0
         parts = np.array(sequence_parts(task.options, tokenizer), np.int32)
         eos = -1 if tokenizer.eos_id is None else tokenizer.eos_id
@@ -72,6 +80,21 @@ class Megatron(Output[MegatronOptions]):
     def finish(self, made: Made[MegatronOptions]) -> None:
         path = made.run.vocabularies["source"].path
         copy_file(path, made.directory / path.name)
+
+
+def _write_rows(task: ShardTask[MegatronOptions], tick: Tick) -> ShardMade:
+    """Writes rows of a causal language model, and beside them what counts for the loss."""
+    dtype = id_type(task.run.vocabularies["source"].facts.size, "int32")
+    rows = sum(len(batch.rows()) for batch in task.id_batches(lambda pairs: None))
+    with (
+        sequence_file(task.directory, task.label, dtype, rows, documents=True) as (file, facts),
+        sequence_file(task.directory, f"{task.label}-mask", "uint8", rows, documents=True) as (mask, mask_facts),
+    ):
+        for batch in task.id_batches(tick):
+            held = batch.rows()
+            file.add(*held.sources.contiguous())
+            mask.add(held.mask.astype(np.uint8), held.sources.offsets)
+    return ShardMade(rows, (*facts(), *mask_facts()), {})
 
 
 def parts_of(pair: str) -> list[tuple[str, bool]]:

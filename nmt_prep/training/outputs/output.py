@@ -27,11 +27,12 @@ from nmt_prep.training.records.record_columns import Column
 Options = TypeVar("Options", bound=OutputOptions)
 Batch = TypeVar("Batch", IdBatch, TextBatch)
 
-Form: TypeAlias = Literal["ids", "text", "linked_text", "linked_tsv", "linked_pieces"]
+Form: TypeAlias = Literal["ids", "text", "linked_text", "linked_tsv", "linked_pieces", "preference"]
 """The form in which an output gets its pairs: the ids of the records, or the text before encoding.
 
 The linked forms add piece links, for splits with links: ``linked_text`` is text, ``linked_tsv`` text for a trainer
-whose lines have tabs replaced by spaces, and ``linked_pieces`` lines of pieces.
+whose lines have tabs replaced by spaces, and ``linked_pieces`` lines of pieces. ``preference`` is text, with rejected
+translations in place of links.
 """
 
 
@@ -50,6 +51,7 @@ class RunFacts:
     fingerprint: str  # of the stage
     records: Path
     weighted: bool = False  # True if the pairs have weights
+    causal: bool = False  # True if the records hold rows of a causal language model
     # language pair of each corpus by split, in index order; empty in a run with one language pair
     pairs: Mapping[str, Sequence[LanguagePair]] = field(default_factory=dict)
 
@@ -81,6 +83,10 @@ class ShardTask(Generic[Options]):
     scratch: Path  # prefix of files that only :meth:`Output.finish` reads
     weights: tuple[tuple[Path, int], ...] = ()  # the split's files of weights, and their numbers of pairs
     start: int = 0  # index of the first pair in the split
+    glossary: Path | None = None  # the terms for prompts
+    pools: tuple[
+        Path | None, ...
+    ] = ()  # for each corpus, the file of the pairs that examples in prompts are drawn from
     left_out: tuple[int, ...] = ()  # indexes of corpora that are skipped, since one of their sides is a placeholder
 
     def id_batches(self, tick: Tick) -> Iterator[IdBatch]:
@@ -149,6 +155,7 @@ class Output(ABC, Generic[Options]):
     """A kind of output."""
 
     kind: ClassVar[str]  # the value of `kind` in a config
+    holds_rows: ClassVar[bool] = False  # True if the files can contain rows of a causal language model
     holds_corpus: ClassVar[bool] = False  # True if the files can contain the name of each pair's corpus
 
     @abstractmethod

@@ -112,13 +112,13 @@ def parquet_file(
         grouped.flush()
 
 
-IdType: TypeAlias = Literal["uint16", "int32", "uint32"]
+IdType: TypeAlias = Literal["uint8", "uint16", "int32", "uint32"]
 
 MAX_UINT16_PIECES = 65_499  # Largest vocabulary whose ids both toolkits read as uint16
 
 _MAGIC = b"MMIDIDX\0\0"
 _VERSION = 1
-_CODES: dict[IdType, int] = {"int32": 4, "uint16": 8, "uint32": 9}
+_CODES: dict[IdType, int] = {"uint8": 1, "int32": 4, "uint16": 8, "uint32": 9}
 _BLOCK = 1 << 18  # Number of sequences whose offsets are computed at once
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from nmt_prep.base.columns import Ragged, TextColumn
 from nmt_prep.training.records.record_columns import ShardIndex
-from nmt_prep.training.records.shard_reader import read_span
+from nmt_prep.training.records.shard_reader import PairColumns, loss_mask, read_span
 from nmt_prep.training.records.shuffle_plan import Layout, ShardPlan
 from nmt_prep.training.records.text_records import TextEncoder, read_text, split_columns
 from nmt_prep.training.records.writer import shard_buckets
@@ -25,8 +25,8 @@ _TEXT_BYTES = 4 << 20
 class IdBatch:
     """Consecutive pairs of ids."""
 
-    sources: Ragged  # ids of the sources, as in the records
-    targets: Ragged  # ids of the targets, as in the records
+    sources: Ragged  # ids of the sources, or of rows, as in the records
+    targets: Ragged  # ids of the targets, or the bounds of what counts of rows, as in the records
     corpora: npt.NDArray[np.int32]  # corpus index of each pair: int32, shape `[pairs]`
     # weight of each pair, float32; None if the run has no weights, or for consecutive pairs of the records, which store
     # weights
@@ -34,6 +34,15 @@ class IdBatch:
 
     def __len__(self) -> int:
         return len(self.sources)
+
+    def rows(self) -> IdBatch:
+        """Returns the rows of a causal language model, without those that are part of another row."""
+        return self.taken(np.flatnonzero(self.sources.lengths))
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """True for each id of rows that counts for the loss."""
+        return loss_mask(PairColumns(self.sources, self.targets, None, np.empty(0, np.int32)))
 
     def taken(self, numbers: npt.NDArray[np.int64]) -> IdBatch:
         weights = None if self.weights is None else self.weights[numbers]
@@ -47,10 +56,12 @@ class TextBatch:
     sources: pa.Array  # lines of the source side, a `large_string` array
     targets: pa.Array  # lines of the target side, a `large_string` array
     corpora: npt.NDArray[np.int32]  # corpus index of each pair: int32, shape `[pairs]`
-    # links of the pieces of each pair, such as `0-0 1-2`, a `large_string` array; None for no links
+    # links of the pieces of each pair, such as `0-0 1-2`, or its rejected translation, empty for none: a `large_string`
+    # array; None for no links
     links: pa.Array | None = None
     weights: npt.NDArray[np.float32] | None = None  # as in `IdBatch`
     context: pa.Array | None = None  # lines of context before the targets; None if the targets contain their context
+    before: pa.Array | None = None  # what precedes the sources in their documents; None if the sources contain it
     # number of pairs that lack the links of long words; the first batch of a shard may count all of the split
     cut: int = 0
 
@@ -58,12 +69,12 @@ class TextBatch:
         return len(self.sources)
 
     def taken(self, numbers: npt.NDArray[np.int64]) -> TextBatch:
-        columns = (self.sources, self.targets, self.links, self.context)
-        sources, targets, links, context = (
+        columns = (self.sources, self.targets, self.links, self.context, self.before)
+        sources, targets, links, context, before = (
             None if lines is None else lines.take(pa.array(numbers)) for lines in columns
         )
         weights = None if self.weights is None else self.weights[numbers]
-        return TextBatch(sources, targets, self.corpora[numbers], links, weights, context, self.cut)
+        return TextBatch(sources, targets, self.corpora[numbers], links, weights, context, before, self.cut)
 
 
 @dataclass(frozen=True)

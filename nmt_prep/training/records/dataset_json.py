@@ -246,10 +246,20 @@ class DocumentsInfo(_Model):
     context: tuple[NonNegativeInt, NonNegativeInt] | None
 
 
+class CausalInfo(_Model):
+    """How pairs become rows of layout ``causal``, from the section ``records`` of the config."""
+
+    _omitted = ("glossary", "examples")
+    settings: dict[str, Any]  # the keys of the section that describe rows
+    template: dict[str, Any] | None  # the chat template; None for the frame of the target side
+    glossary: str | None = None  # name of the file of terms
+    examples: dict[str, tuple[str | None, ...]] = {}  # for each split and corpus, the file of examples in prompts
+
+
 class DatasetInfo(_Model):
     """The content of ``dataset.json``."""
 
-    _omitted = ("columns", "documents")
+    _omitted = ("columns", "documents", "causal")
     format: Literal[1] = 1  # version of this file's format
     name: FileName  # the config's name, with which every shard's name begins
     config_fingerprint: str  # digest of the config that the records were made from
@@ -265,6 +275,8 @@ class DatasetInfo(_Model):
     columns: tuple[str, ...] = ()
     # how segments of documents are joined; omitted from the file if they are not
     documents: DocumentsInfo | None = None
+    # how pairs become rows of one sequence; omitted from the file if they do not
+    causal: CausalInfo | None = None
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

@@ -50,6 +50,17 @@ class PairColumns:
         )
 
 
+def loss_mask(rows: PairColumns) -> npt.NDArray[np.bool_]:
+    """Returns True for each id of rows of layout ``causal`` that counts for the loss; bool, shape ``[ids]``."""
+    bounds = (
+        rows.targets.values.reshape(-1, 2) + np.repeat(rows.inputs.offsets[:-1], rows.targets.lengths // 2)[:, None]
+    )
+    changes = np.zeros(rows.inputs.offsets[-1] + 1, np.int32)
+    np.add.at(changes, bounds[:, 0], 1)
+    np.add.at(changes, bounds[:, 1], -1)
+    return np.cumsum(changes[:-1]) > 0
+
+
 def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ragged]:
     """Returns all pairs of a shard: rows of ``inputs`` and rows of ``targets``."""
     no_pairs = PairColumns(Ragged.from_lists([]), Ragged.from_lists([]), None, np.empty(0, np.int32))

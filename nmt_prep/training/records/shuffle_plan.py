@@ -96,9 +96,10 @@ class Shuffle(Protocol):
         """Returns the rows at some positions."""
 
 
-Layout: TypeAlias = Literal["example", "chunk", "packed", "text"]
-"""Content of a record: one pair as a ``tf.train.Example``, about 256 pairs, about 256 pairs packed into rows, or the
-text of 256 pairs."""
+Layout: TypeAlias = Literal["example", "chunk", "packed", "text", "causal"]
+"""Content of a record: one pair as a ``tf.train.Example``, about 256 pairs, about 256 pairs packed into rows, the
+text of 256 pairs, or about 256 rows of a causal language model: their ids, and the bounds of what counts for the loss.
+"""
 
 Payload: TypeAlias = Literal["example", "ids", "text"]
 """Content of a spilled record, of both sides: the ids as in an Example, the ids, or the text as UTF-8."""

@@ -163,9 +163,10 @@ class TextEncoder:
             )
             for side, facts in described.items()
         }
+        bare = info.causal is not None and info.causal.template is not None  # a chat template has all other ids
         frames = {
             side: tuple(
-                Frame.parse(vocabularies[side].load(), described[side].frame, corpus.tag.get(side))
+                Frame() if bare else Frame.parse(vocabularies[side].load(), described[side].frame, corpus.tag.get(side))
                 for corpus in info.corpora[split]
             )
             for side in SIDES
@@ -191,14 +192,19 @@ class TextEncoder:
 
     def pairs(self, text: pa.RecordBatch, first: int, epoch: int, threads: int | None = None) -> PairColumns:
         """Returns the ids of pairs, each within the frame of its corpus."""
-        corpora = text.column("corpus").to_numpy(zero_copy_only=False).astype(np.int32)
-        if corpora.max(initial=0) >= max(len(self.frames["source"]), 1) or corpora.min(initial=0) < 0:
-            raise RecordsError("the records name a corpus that dataset.json lacks; encode again")
+        corpora = self.corpora_of(text)
         source, target = (
             _framed(self.ids(side, text.column(side), first, epoch, threads), self.frames[side], corpora)
             for side in SIDES
         )
         return PairColumns(source, target, corpora, np.empty(0, np.int32))
+
+    def corpora_of(self, text: pa.RecordBatch) -> npt.NDArray[np.int32]:
+        """Returns the corpus index of each pair, which ``dataset.json`` has."""
+        corpora = np.asarray(text.column("corpus").to_numpy(zero_copy_only=False), np.int32)
+        if corpora.max(initial=0) >= max(len(self.frames["source"]), 1) or corpora.min(initial=0) < 0:
+            raise RecordsError("the records name a corpus that dataset.json lacks; encode again")
+        return corpora
 
     def ids(self, side: Side, lines: pa.Array, first: int, epoch: int, threads: int | None = None) -> Ragged:
         """Returns the ids of lines of a side, without frames; see :meth:`pairs`."""

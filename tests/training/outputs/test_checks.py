@@ -122,13 +122,21 @@ CORPUS = [{"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.z
         ("fairseq", {"shards": {"dev": 2}}, {}, "shards: fairseq reads the first shard of dev only, as of every split"),
         ("fairseq", {}, {"splits": {"train": CORPUS, "train1": CORPUS}},
          "shards: shard 1 of train would have the files of the split train1; rename that split"),
-        ("huggingface", {"prompts": ["{source}"]}, {}, "prompts: is for chat rows, and rows is translation; leave"),
-        ("huggingface", {"rows": "chat", "prompts": ["Translate!"]}, {}, "prompts.0: must have {source} once"),
+        ("huggingface", {"prompts": ["{source}"]}, {}, ": prompts is for rows with prompts (chat, messages, "),
+        ("huggingface", {"rows": "chat", "prompts": ["Translate!"]}, {}, ": prompts.0: must have {source} once"),
         ("huggingface", {"rows": "chat", "prompts": ["{source} {x}"]}, {},
-         "prompts.0: {x} is not one of {source}, {source_l"),
-        ("huggingface", {"rows": "chat"}, {"languages": {"source": "tlh", "target": "zh"}},
-         "language_names: the English name of the source language tlh is not known; set this key"),
-        ("huggingface", {"rows": "rows"}, {}, "rows: found the text 'rows'; allowed: translation, chat or ids"),
+         ": prompts.0: {x} is not one of {source}, {source_l"),
+        ("huggingface", {"rows": "chat"}, {"languages": {"source": "qqq", "target": "zh"}},
+         "language_names: the English name of the language qqq is not known; set this key"),
+        ("huggingface", {"rows": "chat", "language_names": "de"}, {"languages": {"source": "qqq", "target": "zh"}},
+         "language_names: the name in de of the language qqq is not known; set this key"),
+        ("huggingface", {"rows": "rows"}, {}, "rows: found the text 'rows'; allowed: translation, messages (or chat)"),
+        ("huggingface", {"rows": "prompt_only", "system": "S"}, {}, ": system is for rows of messages; set conv"),
+        ("huggingface", {"rows": "messages", "system": "{source}"}, {}, ": system: {source} is not one of {source"),
+        ("huggingface", {"rows": "messages", "prompts": "{glossary} {source}"}, {}, ": a prompt with {glossary} and"),
+        ("huggingface", {"rows": "preference"}, {}, ": score and rows of preference need each other"),
+        ("huggingface", {"rows": "preference", "score": "s"}, {}, "score: no corpus has the score 's'; name one"),
+        ("huggingface", {"rows": "causal"}, {}, "rows: causal rows come from records of layout causal; set records.l"),
         ("huggingface", {}, {"splits": {"train": CORPUS, "dev-1": CORPUS}},
          "kind: datasets does not allow the name of the split dev-1; it must be letters"),
         ("marian", {"alignments": True}, {}, "alignments: the run has no links of words; add a section align"),
@@ -159,4 +167,4 @@ def test_what_outputs_cannot_do(
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         output_config(tmp_path, {"kind": kind, **options}, **changes)
-    assert f"outputs.0.{problem}" in str(caught.value)
+    assert f"outputs.0{'' if problem.startswith(':') else '.'}{problem}" in str(caught.value)

@@ -14,14 +14,11 @@ import yaml
 from nmt_prep.base.digests import digest_of
 from nmt_prep.training.outputs import output_files as files
 from nmt_prep.training.outputs.huggingface import (
-    Prompt,
     card_config,
-    drawn,
-    english_name,
-    parse_prompt,
     size_category,
 )
 from nmt_prep.training.outputs.output_files import parquet_file
+from nmt_prep.training.prompts import drawn
 from tests.corpus import pair
 from tests.training.outputs.runs import SENTENCEPIECE, recorded_ids, run_outputs
 
@@ -71,7 +68,7 @@ def test_conversations(tmp_path: Path) -> None:
     pairs = table(outputs / "plain", shards=1)["translation"].to_pylist()
     assert [[message["role"] for message in row] for row in messages] == [["user", "assistant"]] * 60
     assert [row[1]["content"] for row in messages] == [row["zh"] for row in pairs]
-    choice = drawn(1, "train", 0, 60, 2)
+    choice = drawn(1, "train", 0, 60, [2**31, 2**32])
     expected = [
         (f"From English: {row['en']}", f"{row['en']} To Chinese?")[n] for row, n in zip(pairs, choice, strict=True)
     ]
@@ -111,13 +108,6 @@ def test_tags_are_left_out_of_chat_rows_or_as_the_config_says(tmp_path: Path) ->
     assert {row[0]["content"] for row in table(directory / "chat")["messages"].to_pylist()} == {
         pair(number)[0] for number in range(60)
     }
-
-
-def test_prompts_are_drawn_evenly_and_by_position() -> None:
-    whole = drawn(7, "train", 0, 30_000, 3)
-    assert np.bincount(whole).tolist() == [10_276, 10_049, 9_675]
-    assert drawn(7, "train", 1_000, 10, 3).tolist() == whole[1_000:1_010].tolist()
-    assert drawn(8, "train", 0, 30, 3).tolist() != whole[:30].tolist() != drawn(7, "dev", 0, 30, 3).tolist()
 
 
 def test_row_groups_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,13 +204,3 @@ def test_datasets_and_transformers_read_the_files(
     for text, ids in zip(read["translation"]["train"]["translation"], read["ids"]["train"], strict=True):
         encoded = tokenizer(text["en"], text_target=text["zh"])
         assert (encoded["input_ids"], encoded["labels"]) == (ids["input_ids"], ids["labels"])
-
-
-def test_prompts() -> None:
-    assert parse_prompt("a {source_language} {source}{target_language}").named("X", "Y") == Prompt("a X ", "Y")
-    assert [english_name(code) for code in ("zh", "pt-BR", "en_US", "tlh")] == [
-        "Chinese",
-        "Portuguese",
-        "English",
-        None,
-    ]

@@ -1,0 +1,149 @@
+"""The keys of a config for rows of language models: prompts, and what they can contain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from nmt_prep.config.section import Location, Section, Tag, one_or_more
+
+LABELLED = (
+    "Translate the following text from {source_language} into {target_language}.\n"
+    "{source_language}: {source}\n{target_language}:"
+)
+_ALMA = "Translate this from {source_language} to {target_language}:\n{source_language}: {source}\n{target_language}:"
+PRESETS = {
+    "tower": LABELLED,
+    "alma": _ALMA,
+    "x-alma": _ALMA,
+    "translategemma": (
+        "You are a professional {source_language} ({source_code}) to {target_language} ({target_code}) translator. "
+        "Your goal is to accurately convey the meaning and nuances of the original {source_language} text while "
+        "adhering to {target_language} grammar, vocabulary, and cultural sensitivities.\nProduce only the "
+        "{target_language} translation, without any additional explanations or commentary. Please translate the "
+        "following {source_language} text into {target_language}:\n\n\n{source}"
+    ),
+}
+"""The prompts of published models, by name."""
+
+DEFAULT_PROMPTS = (
+    LABELLED,
+    "Translate into {target_language}: {source}",
+    "{source}\n\nTranslate this {source_language} text into {target_language}.",
+    "What is the {target_language} translation of the following sentence?\n{source}",
+)
+
+LANGUAGES = ("source_language", "target_language", "source_code", "target_code")
+"""The fields of a prompt with the same text for all pairs of a corpus."""
+
+FIELDS = ("source", *LANGUAGES, "document context", "examples", "glossary")
+_FIELD = re.compile(r"\{([^{}]*)\}")
+_LONGEST = 20_000  # characters of a prompt
+
+
+def prompt_parts(text: str) -> list[str]:
+    """Returns the text of a prompt and its fields by turns: text first and last."""
+    return _FIELD.split(PRESETS.get(text, text))
+
+
+def _field_problems(text: str, allowed: tuple[str, ...]) -> Iterator[str]:
+    for name in prompt_parts(text)[1::2]:
+        if name not in allowed:
+            yield f"{{{name}}} is not one of {', '.join(f'{{{field}}}' for field in allowed)}"
+
+
+PromptText = Annotated[str, Field(max_length=_LONGEST)]
+
+
+class PromptShare(Section):
+    """A prompt, and how often it is drawn."""
+
+    text: PromptText
+    """a text with {source} and other fields: the prompt"""
+    share: float = Field(1.0, gt=0, le=1e6, strict=False)
+    """a number > 0: how often it is drawn, next to the shares of the other prompts"""
+
+
+def _with_share(value: object) -> object:
+    return {"text": value} if isinstance(value, str) else value
+
+
+def _listed(value: object) -> object:
+    """Returns a single prompt as a list of one; lists as tuples, since a file has no tuples."""
+    return tuple(value) if isinstance(value, list) else one_or_more(value)
+
+
+_Prompt = Annotated[PromptShare, BeforeValidator(_with_share, json_schema_input_type=PromptText | PromptShare)]
+Prompts = Annotated[
+    tuple[_Prompt, ...],
+    Field(min_length=1, max_length=1000),
+    BeforeValidator(_listed, json_schema_input_type=str | tuple[PromptText | PromptShare, ...]),
+]
+
+
+class LanguageNames(Section):
+    """Names of the two languages in prompts."""
+
+    source: str = Field(min_length=1)
+    """a text: the name of the source language"""
+    target: str = Field(min_length=1)
+    """a text: the name of the target language"""
+
+
+class PromptSettings(Section):
+    """The prompts of rows for language models."""
+
+    prompts: Prompts = tuple(PromptShare(text=text) for text in DEFAULT_PROMPTS)
+    """a text with {source}, or tower, alma, x-alma or translategemma, or a list of these, each of which may be
+    {text: …, share: …}: the prompts, of which each row draws one; other fields are {source_language},
+    {target_language}, {source_code}, {target_code}, {document context}, {examples} and {glossary}"""
+    system: PromptText | None = None
+    """a text, which may have the fields of languages, or null for none: the system turn"""
+    examples: int = Field(3, ge=1, le=100)
+    """an integer from 1 to 100: how many other pairs of the corpus {examples} holds"""
+    glossary: Location | None = None
+    """a path, or null for none: a file of terms for {glossary}, source and target of a term separated by a tab"""
+    language_names: LanguageNames | Tag | None = None
+    """{source: …, target: …}, or a language tag, or null for en: the names of the languages, or the language that they
+    are written in"""
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields that the prompts use."""
+        return frozenset(name for prompt in self.prompts for name in prompt_parts(prompt.text)[1::2])
+
+    def _problems(self) -> Iterator[str]:
+        for number, prompt in enumerate(self.prompts):
+            for problem in _field_problems(prompt.text, FIELDS):
+                yield f"prompts.{number}: {problem}"
+            if prompt_parts(prompt.text)[1::2].count("source") != 1:
+                yield f"prompts.{number}: must have {{source}} once, or be one of {', '.join(PRESETS)}"
+        for problem in _field_problems(self.system or "", LANGUAGES):
+            yield f"system: {problem}"
+        if ("glossary" in self.fields) != (self.glossary is not None):
+            yield "a prompt with {glossary} and the key glossary need each other"
+        if "examples" in self.model_fields_set and "examples" not in self.fields:
+            yield "examples is for prompts with {examples}"
+
+
+PROMPT_KEYS = tuple(PromptSettings.model_fields)
+
+
+class CausalSettings(PromptSettings):
+    """How rows of one sequence of ids are made from pairs."""
+
+    template: Literal["chat"] | None = None
+    """chat, or null for the prompt, the target and the end of sentence: use the chat template of the vocabulary"""
+    chat_template: Location | None = None
+    """a path, or null for the template beside the vocabulary: a chat template (.jinja)"""
+    variables: dict[str, Any] = Field(default_factory=dict)
+    """a mapping, such as {enable_thinking: false}: further variables of the chat template"""
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        if self.template is None:
+            for key in sorted({"system", "variables", "chat_template"} & self.model_fields_set):
+                yield f"{key} is for rows with a chat template; set template to chat, or leave it out"

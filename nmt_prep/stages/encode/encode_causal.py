@@ -1,0 +1,242 @@
+"""Rows for causal language models in the stage encode: what they are made with, and the turns of documents.
+
+One round draws the pairs of train from which examples in prompts are taken.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.base.artefacts import atomic_write, parse_json_as
+from nmt_prep.base.digests import seed_of, sha256_of
+from nmt_prep.base.sides import SIDES
+from nmt_prep.config import Config
+from nmt_prep.config.documents import DocumentSettings
+from nmt_prep.config.language_pairs import LanguagePair
+from nmt_prep.config.prompts import CausalSettings, PromptSettings
+from nmt_prep.corpora import row_groups
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.corpora.reader import DOCUMENT
+from nmt_prep.corpora.scores import document_starts
+from nmt_prep.pipeline.engines import Tick
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
+from nmt_prep.stages.vocab.chat_files import CHAT_FILE
+from nmt_prep.subwords.chat.template import ChatTemplate
+from nmt_prep.training.modifiers.draws import mixed, uniform
+from nmt_prep.training.prompts import Prompter
+from nmt_prep.training.records.causal_rows import CausalRows, RowMaker
+from nmt_prep.training.records.dataset_json import CausalInfo
+
+GLOSSARY_FILE = "glossary.tsv"  # Name of the copy of the glossary, for loaders
+
+_ROW_KEYS = set(CausalSettings.model_fields) - {"chat_template"}
+_GROUPS, _PAIRS_OF_GROUP = 16, 64
+_LONGEST = 1000  # bytes of an example
+
+
+@dataclass(frozen=True)
+class PoolTask:
+    """A corpus of train from which examples are drawn."""
+
+    key: str
+    parts: tuple[PairFile, ...]
+    seed: int
+    output: Path
+
+
+def draw_pool(task: PoolTask, tick: Tick) -> int:
+    """Writes a few pairs of a corpus, from row groups that are drawn; returns their number."""
+    places = [(part, group) for part in task.parts for group in range(len(row_groups(part.path)))]
+    key = np.array([seed_of(f"nmt_prep example pool 1\n{task.seed}\n{task.key}")], np.uint64)
+    chosen: dict[str, str] = {}
+    for place in np.argsort(mixed(key, np.arange(len(places))), kind="stable")[:_GROUPS].tolist():
+        part, group = places[place]
+        for batch in part.batches([group], SIDES):
+            order = np.argsort(mixed(key + np.uint64(place), np.arange(len(batch))), kind="stable")[:_PAIRS_OF_GROUP]
+            pairs = (column.take(pa.array(order)).to_pylist() for column in map(batch.column, SIDES))
+            chosen |= {source: target for source, target in zip(*pairs, strict=True) if _is_example(source, target)}
+    table = pa.table(
+        {"source": [*chosen], "target": [*chosen.values()]}, pa.schema([(side, pa.string()) for side in SIDES])
+    )
+    with atomic_write(task.output) as beside, pa.ipc.new_file(str(beside), table.schema) as file:
+        file.write_table(table)
+    tick(1)
+    return len(chosen)
+
+
+def _is_example(source: str, target: str) -> bool:
+    return bool(source.strip() and target.strip()) and len(source.encode()) + len(target.encode()) <= _LONGEST
+
+
+POOL = Round("examples", draw_pool, int, unit="corpora", words="drawing examples", made=lambda task, _: [task.output])
+
+
+def draw_pools(
+    job: Job, settings: PromptSettings, parts: Mapping[str, Sequence[PairFile]], directory: Path
+) -> Rounds[dict[str, tuple[Path | None, ...]]]:
+    """Yields the round of examples; returns the file of each corpus of each split.
+
+    Corpora of other splits than train have the examples of the largest corpus of train with their languages.
+    """
+    names = {split: [*dict.fromkeys(part.corpus for part in listed)] for split, listed in parts.items()}
+    if "examples" not in settings.fields:
+        return {split: (None,) * len(listed) for split, listed in names.items()}
+    held = {name: tuple(part for part in parts["train"] if part.corpus == name) for name in names["train"]}
+    files = {name: directory / f"examples-{number:05d}.arrow" for number, name in enumerate(held)}
+    tasks = [PoolTask(f"examples-{name}", own, job.config.seed, files[name]) for name, own in held.items()]
+    yield from POOL.run(tasks, len(tasks))
+    largest: dict[LanguagePair, Path] = {}
+    by_size = sorted(held, key=lambda name: sum(part.pairs for part in held[name]))
+    for name, pair in zip(names["train"], pairs_of(job.config, "train", names["train"]), strict=True):
+        if name == next(other for other in reversed(by_size) if pairs_of(job.config, "train", [other]) == [pair]):
+            largest[pair] = files[name]
+    others = {split: tuple(map(largest.get, pairs_of(job.config, split, listed))) for split, listed in names.items()}
+    return {**others, "train": tuple(files[name] for name in names["train"])}
+
+
+def pairs_of(config: Config, split: str, corpora: Sequence[str]) -> list[LanguagePair]:
+    """Returns the language pairs of corpora."""
+    one = LanguagePair(config.languages.source, config.languages.target)
+    known = {corpus.name: corpus.pair or one for corpus in config.directed(split)}
+    return [known[name] for name in corpora]
+
+
+def glossary_of(config: Config, settings: PromptSettings) -> Path | None:
+    """Returns the glossary of prompts."""
+    return None if settings.glossary is None else config.base_dir / Path(settings.glossary).expanduser()
+
+
+def causal_rows(
+    job: Job, parts: Mapping[str, Sequence[PairFile]], pools: Mapping[str, Sequence[Path | None]]
+) -> dict[str, CausalRows]:
+    """Returns what makes the rows of each split."""
+    settings, config, template = job.config.records, job.config, _template(job)
+    maker = RowMaker(
+        built_vocabularies(job)["target"],
+        None if template is None else parse_json_as(ChatTemplate, template),
+        config.vocab.frame.target,
+    )
+    glossary, rows = glossary_of(config, settings), {}
+    for split, listed in parts.items():
+        pairs = pairs_of(config, split, list(dict.fromkeys(part.corpus for part in listed)))
+        rows[split] = CausalRows(Prompter.of(settings, pairs, split, config.seed, glossary, pools[split]), maker)
+    return rows
+
+
+def _template(job: Job) -> dict[str, object] | None:
+    if job.config.records.template is None:
+        return None
+    content: dict[str, object] = json.loads((job.directory_of(Vocabulary) / CHAT_FILE).read_bytes())
+    return content
+
+
+def causal_info(job: Job, rows: Mapping[str, CausalRows]) -> CausalInfo | None:
+    """Returns how loaders make rows of text; copies the glossary for them."""
+    if not rows:
+        return None
+    settings = job.config.records
+    loaded, glossary = settings.layout == "text", glossary_of(job.config, settings)
+    if loaded and glossary is not None:
+        with atomic_write(job.directory / GLOSSARY_FILE) as beside:
+            shutil.copyfile(glossary, beside)
+    drawn = loaded and "examples" in settings.fields
+    return CausalInfo(
+        settings=settings.model_dump(mode="json", include=_ROW_KEYS),
+        template=_template(job),
+        glossary=GLOSSARY_FILE if loaded and glossary is not None else None,
+        examples={
+            split: tuple(None if path is None else path.name for path in made.prompter.pools)
+            for split, made in rows.items()
+        }
+        if drawn
+        else {},
+    )
+
+
+def causal_files(config: Config) -> dict[str, Path]:
+    """Returns the local files that rows depend on, by their keys."""
+    path = glossary_of(config, config.records) if config.records.causal else None
+    return {} if path is None else {"records.glossary": path}
+
+
+def files_of(directory: Path, info: CausalInfo | None) -> dict[str, str]:
+    """Returns the digests of the files that loaders make rows with."""
+    named = () if info is None else (info.glossary, *(name for listed in info.examples.values() for name in listed))
+    return {name: sha256_of(directory / name) for name in named if name is not None}
+
+
+def causal_settings(config: Config) -> dict[str, object]:
+    """Returns the settings of rows, as settings of a stage; empty for pairs of two sides."""
+    if not config.records.causal:
+        return {}
+    own = config.records.model_dump(mode="json", include=_ROW_KEYS)
+    documents = {} if config.documents is None else config.documents.model_dump(exclude={"epochs", "separator"})
+    return {"records.causal": {**own, **({"documents": documents} if config.records.layout == "causal" else {})}}
+
+
+def turns_of(
+    batch: pa.RecordBatch, lengths: npt.NDArray[np.int64], settings: DocumentSettings, seed: int, *, drawn: bool
+) -> npt.NDArray[np.int64]:
+    """Returns the number of turns in the row of each pair, which end with it; int64, shape ``[pairs]``.
+
+    Args:
+        batch: consecutive pairs with the columns ``document`` and ``row``.
+        lengths: number of ids of each pair in a row of its own.
+        drawn: True if the documents whose segments are joined are drawn.
+    """
+    starts, numbers = document_breaks(batch), batch.column("row").to_numpy()
+    document = np.cumsum(starts) - 1
+    first_rows = numbers[starts]
+    joined = np.ones(len(first_rows), np.bool_)
+    if drawn:
+        key = np.array([seed_of(f"nmt_prep documents of rows 1\n{seed}")], np.uint64)
+        joined = uniform(key, first_rows) < settings.share
+    context = settings.context and max(settings.context.source, settings.context.target)
+    turns, held, size = np.ones(len(batch), np.int64), 0, 0
+    for pair, (length, begins, whole) in enumerate(
+        zip(lengths.tolist(), starts.tolist(), joined[document].tolist(), strict=True)
+    ):
+        fits = (
+            not begins and whole and (context or held < settings.max_segments) and size + length <= settings.max_tokens
+        )
+        held, size = (held + 1, size + length) if fits else (1, length)
+        if context and fits and held > context + 1:
+            held, size = context + 1, int(lengths[pair - context : pair + 1].sum())
+        turns[pair] = held
+    if not context:  # the last pair of a window has its row
+        turns[:-1][turns[1:] > 1] = 0
+    return turns
+
+
+def document_breaks(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    """Returns True for each pair that does not follow the pair before in the same document."""
+    starts = np.ones(len(batch), np.bool_)
+    if DOCUMENT not in batch.schema.names:
+        return starts
+    names = batch.column(DOCUMENT)
+    starts[1:] = np.diff(batch.column("row").to_numpy()) != 1
+    starts[document_starts(names)] = True
+    starts[names.is_null().to_numpy(zero_copy_only=False)] = True
+    return starts
+
+
+def contexts(batch: pa.RecordBatch, sources: pa.Array, count: int) -> pa.Array:
+    """Returns the sources before each pair in its document, ``count`` at most, on lines; ``large_string``."""
+    starts = document_breaks(batch)
+    place = np.arange(len(batch)) - np.maximum.accumulate(np.where(starts, np.arange(len(batch)), 0))
+    before = np.minimum(place, count)
+    items = np.arange(before.sum()) + np.repeat(np.arange(len(batch)) - before - np.cumsum(before) + before, before)
+    offsets = np.concatenate([[0], np.cumsum(before)])
+    lists = pa.LargeListArray.from_arrays(pa.array(offsets), sources.take(pa.array(items)))
+    return pc.binary_join(lists, pa.scalar("\n", pa.large_string()))

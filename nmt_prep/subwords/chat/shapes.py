@@ -1,0 +1,286 @@
+"""Shapes: what a chat template writes around the texts of a turn, found once, so that rows need no rendering.
+
+A conversation is rendered with marks in place of its texts. What stands between the marks is the same for all rows, and
+is divided at added tokens into ids and texts. A text next to a mark is encoded with the text of the row, since a
+tokenizer's pieces may cross the border.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.subwords.added import AddedToken, AddedTokenFinder
+from nmt_prep.subwords.chat.template import ChatTemplate, Message, Rendered
+from nmt_prep.subwords.tokenizer import Tokenizer
+
+USER, ANSWER = "\ue0d0", "\ue0d1"
+"""Stand for the texts of a turn in a shape. Private characters, which no template writes."""
+
+_START, _END = "\ue0d2", "\ue0d3"  # Begin and end what counts for the loss
+_OPEN, _CLOSE = "\ue0d4", "\ue0d5"  # Around the number of a turn
+_TURN = re.compile(f"{_OPEN}(\\d)([{USER}{ANSWER}]){_CLOSE}")
+_NAMES = re.compile(r"<\|[^|<>\s]+\|>")  # Texts that look like added tokens
+_PROBES = ("x", "  x  ", "\nx\n", "\tx\n\ny", "<b>&\"'\\x</b>", "İß X.", "[x] {y}", "x ")
+
+
+class Segment(NamedTuple):
+    """A text to encode, in which :data:`USER` and :data:`ANSWER` stand for the texts of the row."""
+
+    text: str
+    first: bool  # True if it begins the row; False if it follows an id
+    # True if an added token swallows white space before or after it
+    stripped: tuple[bool, bool] = (False, False)
+
+
+@dataclass(frozen=True)
+class Border:
+    """A border of what counts for the loss."""
+
+    part: int  # index of the part that it is in, or before which it is
+    # text of the segment before the border; None for a border before the part
+    before: str | None = None
+
+
+@dataclass(frozen=True)
+class TurnShape:
+    """The ids and segments of a turn."""
+
+    parts: tuple[int | Segment, ...]
+    start: Border
+    end: Border
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The shapes of a template for one system turn."""
+
+    only: TurnShape
+    # shapes of the first turn of several, of later ones, and of the last one; or why there are none
+    several: tuple[TurnShape, TurnShape, TurnShape] | str
+    user: str  # what the template does with the text of a user: "keep", "strip", or "render" for anything else
+    answer: str  # likewise for answers
+    searched: tuple[str, ...]  # texts may be rendered in another way if they contain one of these
+    around: tuple[str, str, str]  # the texts around those of a single turn
+
+
+def shapes_of(template: ChatTemplate, system: str | None, tokenizer: Tokenizer) -> Shapes:
+    """Returns the shapes of a template.
+
+    Raises:
+        VocabularyError: the template cannot be rendered, or divided at the texts of messages.
+    """
+    one, texts = _turns(template, system, 1)
+    names = {str(name) for role, name in json.loads(template.variables).items() if role.endswith("_token")}
+    for name in sorted({*filter(None, names), *_NAMES.findall(one[0])}):
+        if name in one[0] and name not in tokenizer.added:
+            raise template.error(f"the vocabulary has no added token {name!r}", template.line_of(name))
+    only = _shape(one[0], tokenizer, first=True)
+    around = (texts[0], texts[1], texts[2])
+    several: tuple[TurnShape, TurnShape, TurnShape] | str
+    try:
+        several = _several(template, system, tokenizer)
+    except VocabularyError as error:
+        several = str(error)
+    user, answer = (_treatment(template, system, around, answers) for answers in (False, True))
+    return Shapes(only, several, user, answer, tuple(template.searched()), around)
+
+
+def conversation(system: str | None, texts: Sequence[str]) -> list[Message]:
+    """Returns the messages with the texts of users and answers by turns."""
+    first: list[Message] = [] if system is None else [{"role": "system", "content": system}]
+    roles = ("user", "assistant")
+    return [*first, *({"role": roles[number % 2], "content": text} for number, text in enumerate(texts))]
+
+
+def _several(
+    template: ChatTemplate, system: str | None, tokenizer: Tokenizer
+) -> tuple[TurnShape, TurnShape, TurnShape]:
+    turns = {count: _turns(template, system, count)[0] for count in (2, 3, 4)}
+    first, middle, last = turns[3]
+    if turns[2] != [first, last] or turns[4] != [first, middle, middle, last]:
+        raise template.error(
+            "documents cannot be divided into turns, because a turn depends on how many follow",
+            template.line_of("loop.last"),
+        )
+    shapes = _shape(first, tokenizer, first=True), *(_shape(turn, tokenizer, first=False) for turn in (middle, last))
+    for before, after in ((shapes[0], shapes[1]), (shapes[1], shapes[2])):
+        if not isinstance(before.parts[-1], int) and not isinstance(after.parts[0], int):
+            raise template.error(
+                "documents cannot be divided into turns, because no added token is between turns", None
+            )
+    return shapes[0], shapes[1], shapes[2]
+
+
+def _turns(template: ChatTemplate, system: str | None, count: int) -> tuple[list[str], list[str]]:
+    """Returns the text of each turn with marks and borders, and the texts between the marks."""
+    marks = [f"{_OPEN}{turn}{kind}{_CLOSE}" for turn in range(count) for kind in (USER, ANSWER)]
+    asked = [(conversation(system, marks[: 2 * turn - 1]), True) for turn in range(1, count + 1)]
+    asked += [(conversation(system, marks[: 2 * turn]), False) for turn in range(1, count + 1)]
+    rendered = template.render(asked)
+    whole = rendered[-1]
+    found = [(int(match[1]), match[2]) for match in _TURN.finditer(whole.text)]
+    if found != [(turn, kind) for turn in range(count) for kind in (USER, ANSWER)]:
+        raise template.error(
+            "the texts of the messages are not in its text once, in their order and unchanged, so that what counts for "
+            "the loss cannot be found",
+            template.line_of("content"),
+        )
+    places = [(match.start(), match.end()) for match in _TURN.finditer(whole.text)]
+    ends = [len(answered.text) - _last(answered) for answered in rendered[count:]]  # what follows each answer
+    cuts = [0, *(places[2 * turn + 1][1] + ends[turn] for turn in range(count))]
+    borders = _blocks(template, whole, places) if whole.spans else _prefixes(template, rendered, places, ends)
+    turns = []
+    for turn, (start, end) in enumerate(borders):
+        text = whole.text
+        cut, stop = cuts[turn], max(cuts[turn + 1], end)
+        turns.append(text[cut:start] + _START + text[start:end] + _END + text[end:stop])
+        cuts[turn + 1] = stop
+    pieces = [
+        whole.text[a:b] for a, b in zip([0, *(b for _, b in places)], [*(a for a, _ in places), None], strict=True)
+    ]
+    return [_TURN.sub(r"\2", turn) for turn in turns], pieces
+
+
+def _last(rendered: Rendered) -> int:
+    return max(match.end() for match in _TURN.finditer(rendered.text))
+
+
+def _blocks(template: ChatTemplate, whole: Rendered, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Returns the borders that generation blocks give, one pair per turn; blocks side by side are one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in whole.spans:
+        first = joined.pop()[0] if joined and joined[-1][1] == start else start
+        joined.append((first, end))
+    answers = places[1::2]
+    inside = [start <= first and last <= end for (start, end), (first, last) in zip(joined, answers, strict=False)]
+    if len(joined) != len(answers) or not all(inside):
+        raise template.error("its generation blocks do not hold each answer once", template.line_of("generation"))
+    return joined
+
+
+def _prefixes(
+    template: ChatTemplate, rendered: Sequence[Rendered], places: Sequence[tuple[int, int]], ends: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Returns the borders between prompts and answers: an answer is what follows its prompt, and ends its turn."""
+    count, whole = len(ends), rendered[-1].text
+    borders = []
+    for turn in range(count):
+        prompt, answered = rendered[turn].text, rendered[count + turn].text
+        after = answered[len(answered) - ends[turn] :]
+        place = places[2 * turn + 1]
+        if not whole.startswith(prompt) or len(prompt) > place[0] or not whole.startswith(after, place[1]):
+            common = _common(prompt, whole)
+            raise template.error(
+                f"the prompt of an answer ends in {prompt[common:][-60:]!r}, which the conversation with the answer "
+                "does not have, so that what counts for the loss cannot be found",
+                template.line_of(prompt[common:].strip()),
+            )
+        borders.append((len(prompt), place[1] + ends[turn]))
+    return borders
+
+
+def _shape(turn: str, tokenizer: Tokenizer, *, first: bool) -> TurnShape:
+    """Divides the text of a turn at added tokens, and encodes the texts that are the same in all rows."""
+    parts: list[int | Segment] = []
+    borders: dict[str, Border] = {}
+    swallowing = False  # True if the last token swallows white space
+    pieces = [*_pieces(turn, tokenizer.added)]
+    for piece in pieces:
+        if isinstance(piece, int):
+            token = next(token for token in tokenizer.added.values() if token.id == piece)
+            if token.lstrip and parts and isinstance(before := parts[-1], Segment) and _ends_open(before.text):
+                parts[-1] = before._replace(stripped=(before.stripped[0], True))
+            swallowing = token.rstrip
+            parts.append(piece)
+            continue
+        text = re.sub(f"[{_START}{_END}]", "", piece)
+        marks = {mark: piece[: piece.index(mark)].replace(_START, "") for mark in (_START, _END) if mark in piece}
+        open_left = swallowing and _ends_open(text[:1])
+        begins = first and not parts
+        swallowing = swallowing and not text
+        if USER in text or ANSWER in text:
+            for mark, before_mark in marks.items():
+                whole = before_mark == text
+                borders[mark] = Border(len(parts) + whole, None if whole or not before_mark else before_mark)
+            parts.append(Segment(text, begins, (open_left, False)))
+            continue
+        ids = encoded(tokenizer, [text], begins)[0]
+        for mark, before_mark in marks.items():
+            alone = encoded(tokenizer, [before_mark], begins)[0]
+            borders[mark] = Border(len(parts) + _common(alone, ids))
+        parts += ids
+    return TurnShape(tuple(parts), borders[_START], borders[_END])
+
+
+def _ends_open(text: str) -> bool:
+    return text[-1:] in (USER, ANSWER)
+
+
+def _pieces(turn: str, added: Mapping[str, AddedToken]) -> list[int | str]:
+    """Returns the ids of the added tokens of a text, and the texts between them; borders hide no white space."""
+    if not added:
+        return [turn]
+    return list(AddedTokenFinder(added).cut(turn))
+
+
+def encoded(tokenizer: Tokenizer, texts: Sequence[str], first: bool) -> list[list[int]]:
+    """Returns the ids of texts without names of special tokens; ``first`` if they begin a row."""
+    encode: Callable[..., object] = tokenizer.encode_batch if first else tokenizer.encode_after_token
+    return encode(texts, threads=1).to_lists()  # type: ignore[attr-defined, no-any-return]
+
+
+def rendered_row(
+    template: ChatTemplate, system: str | None, user: str, answer: str, tokenizer: Tokenizer
+) -> tuple[list[int], tuple[int, int]]:
+    """Returns the ids of a conversation that is rendered as a whole, and what counts of it."""
+    prompt, whole = template.render(
+        [(conversation(system, [user]), True), (conversation(system, [user, answer]), False)]
+    )
+    if whole.spans:
+        texts = (whole.text[: whole.spans[0][0]], whole.text[: whole.spans[-1][1]])
+    else:
+        texts = (prompt.text, whole.text)
+    ids = _all_ids(whole.text, tokenizer)
+    start, end = (_common(_all_ids(text, tokenizer), ids) for text in texts)
+    return ids, (start, end)
+
+
+def _all_ids(text: str, tokenizer: Tokenizer) -> list[int]:
+    ids: list[int] = []
+    for piece in _pieces(text, tokenizer.added):
+        ids += [piece] if isinstance(piece, int) else encoded(tokenizer, [piece], not ids)[0]
+    return ids
+
+
+def _common(alone: Sequence[object], ids: Sequence[object]) -> int:
+    """Returns the length of the common start."""
+    return next((n for n, (a, b) in enumerate(zip(alone, ids, strict=False)) if a != b), min(len(alone), len(ids)))
+
+
+def _treatment(template: ChatTemplate, system: str | None, around: tuple[str, str, str], answers: bool) -> str:
+    """Returns what the template does with the texts of users, or with answers: keep, strip or render."""
+    outcomes = rendered_texts(template, system, around, _PROBES, answers)
+    if outcomes == list(_PROBES):
+        return "keep"
+    return "strip" if outcomes == [probe.strip() for probe in _PROBES] else "render"
+
+
+def rendered_texts(
+    template: ChatTemplate, system: str | None, around: tuple[str, str, str], texts: Sequence[str], answers: bool
+) -> list[str | None]:
+    """Returns what the template makes of texts, rendered one by one; None for one around which it writes other text."""
+    marks = [f"{_OPEN}0{kind}{_CLOSE}" for kind in (USER, ANSWER)]
+    turns = [[marks[0], text] if answers else [text, marks[1]] for text in texts]
+    before, between, after = around
+    head, tail = (before + marks[0] + between, after) if answers else (before, between + marks[1] + after)
+    made: list[str | None] = []
+    for rendered in template.render([(conversation(system, turn), False) for turn in turns]):
+        whole = rendered.text
+        same = whole.startswith(head) and whole[len(head) :].endswith(tail)
+        made.append(whole[len(head) : len(whole) - len(tail)] if same else None)
+    return made

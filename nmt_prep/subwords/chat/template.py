@@ -1,0 +1,157 @@
+"""Chat templates: their files, and the child process that renders them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.base.runtime import check_extra, kept
+from nmt_prep.subwords.tokenizer import read_vocabulary
+from nmt_prep.subwords.tokenizer_json import parse_json, text_of
+
+Message: TypeAlias = "dict[str, str]"
+
+CONFIG_FILE, TEMPLATE_FILE = "tokenizer_config.json", "chat_template.jinja"
+"""The files beside a tokenizer.json that have its chat template and the names of its special tokens."""
+
+_WORKER = Path(__file__).with_name("worker.py")
+_LONGEST = 1 << 18  # characters of a template
+_ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+
+class Rendered(NamedTuple):
+    """A rendered conversation."""
+
+    text: str
+    spans: list[tuple[int, int]]  # start and end of the text of each generation block
+
+
+@dataclass(frozen=True)
+class ChatTemplate:
+    """A chat template."""
+
+    source: str  # text of the template
+    where: str  # name of its file, for messages
+    # names of special tokens, and other variables, as JSON
+    variables: str = field(default="{}")
+
+    @classmethod
+    def read(cls, config: Path | None, template: Path | None, variables: Mapping[str, Any]) -> ChatTemplate:
+        """Reads the template beside a tokenizer.json.
+
+        Args:
+            config: the ``tokenizer_config.json``; None if there is none.
+            template: a file with the template alone; None if there is none.
+            variables: further variables of the template.
+        """
+        settings = {} if config is None else parse_json(config, read_vocabulary(config))
+        source: Any = settings.get("chat_template")
+        if isinstance(source, list):  # several templates by name
+            named = {entry.get("name"): entry.get("template") for entry in source if isinstance(entry, dict)}
+            source = named.get("default")
+        if template is not None:
+            source = text_of(template, read_vocabulary(template))
+        where = str(template or config)
+        if not isinstance(source, str):
+            raise VocabularyError(
+                f"records.template: there is no chat template in {CONFIG_FILE} or {TEMPLATE_FILE} beside the "
+                "tokenizer.json; name one (records.chat_template)"
+            )
+        if len(source) > _LONGEST:
+            raise VocabularyError(f"{where}: the chat template has more than {_LONGEST:,} characters; check the file")
+        tokens = {role: _name_of(settings.get(role)) for role in _ROLES}
+        special = {role: name for role, name in tokens.items() if name is not None}
+        return cls(source, where, json.dumps({**special, **variables}, sort_keys=True))
+
+    def render(self, conversations: Sequence[tuple[Sequence[Message], bool]]) -> list[Rendered]:
+        """Renders conversations, each with or without the prompt of the next answer."""
+        return [self.checked(reply) for reply in self.tried(conversations)]
+
+    def tried(self, conversations: Sequence[tuple[Sequence[Message], bool]]) -> list[Any]:
+        """Returns a reply for each conversation, which :meth:`checked` takes."""
+        return _process(self).ask(conversations)
+
+    def checked(self, reply: Any) -> Rendered:
+        """Returns a rendered conversation; raises the error of one that cannot be rendered."""
+        if reply[0] is None:
+            raise self.error(reply[1], reply[2])
+        return Rendered(reply[0], [(start, end) for start, end in reply[1]])
+
+    def error(self, problem: str, line: int | None) -> VocabularyError:
+        """Returns the error for a problem at a line."""
+        advice = "use a template for text (records.chat_template), or set what it needs (records.variables)"
+        if "strftime_now" in problem:
+            advice = "rows must not depend on the date: write one into a copy (records.chat_template)"
+        place = "" if line is None else f", line {line}"
+        return VocabularyError(f"{self.where}: the chat template{place}: {problem}; {advice}")
+
+    def searched(self) -> list[str]:
+        """Returns the texts that the template looks for in messages."""
+        return _process(self).searched
+
+    def line_of(self, text: str) -> int | None:
+        """Returns the first line of the template with a text, or else with the prompt of the next answer."""
+        for wanted in (text, "add_generation_prompt"):
+            if wanted and wanted in self.source:
+                return self.source[: self.source.index(wanted)].count("\n") + 1
+        return None
+
+
+def _name_of(token: object) -> str | None:
+    """Returns the name of a special token, which may be an object with its content."""
+    if isinstance(token, dict):
+        token = token.get("content")
+    return token if isinstance(token, str) else None
+
+
+class _Process:
+    """The child process of a template."""
+
+    def __init__(self, template: ChatTemplate) -> None:
+        check_extra("jinja2", "chat", "a chat template")
+        self._template = template
+        self._lock = threading.Lock()
+        # -P: without it, the modules beside the program would hide installed modules with the same names.
+        self._child = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-P", str(_WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+        )
+        weakref.finalize(self, _end, self._child)
+        variables = json.loads(template.variables)
+        made = self._sent({"path": sys.path, "template": template.source, "variables": variables})
+        if len(made) > 1:
+            raise template.error(*made)
+        self.searched: list[str] = made[0]
+
+    def ask(self, conversations: Sequence[tuple[Sequence[Message], bool]]) -> list[Any]:
+        replies: list[Any] = self._sent(conversations)
+        return replies
+
+    def _sent(self, content: object) -> Any:
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        with self._lock:
+            try:
+                self._child.stdin.write(json.dumps(content) + "\n")
+                self._child.stdin.flush()
+                return json.loads(self._child.stdout.readline())
+            except (OSError, ValueError) as error:
+                status = self._child.wait()
+                raise self._template.error(f"its process ended with status {status}", None) from error
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    with child:
+        child.kill()
+
+
+@kept(4)
+def _process(template: ChatTemplate) -> _Process:
+    return _Process(template)

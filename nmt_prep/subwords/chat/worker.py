@@ -1,0 +1,140 @@
+"""Program of the child process that renders a chat template; ``template.py`` starts it.
+
+A template comes from outside. Jinja's sandbox keeps it from Python's objects, but not from loops without end or texts
+without bound, so this process limits its memory, and the processor time of each conversation. It imports nothing of
+nmt_prep, so that it starts quickly.
+
+Standard input and output are lines of JSON. The first line has ``path`` (``sys.path`` of the parent), the ``template``,
+and its ``variables``. The reply is an error and its line or null, or the texts that the template looks for in messages.
+Each other line is a list of conversations, each a pair of messages and whether to add the prompt of the answer. Their
+reply is a list: the text and the spans of its generation blocks, or null, an error and its line or null.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+MEMORY = 1 << 30  # bytes of address space
+SECONDS = 10.0  # of processor time for a conversation
+LONGEST = 1 << 24  # characters of a conversation
+
+_SEARCHES = frozenset(
+    ("startswith", "endswith", "find", "index", "count", "replace", "split", "rsplit", "partition", "rpartition")
+)
+
+
+def main() -> None:
+    """Renders the conversations of standard input."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets Ctrl-C too, and closes the input
+    request = json.loads(sys.stdin.readline())
+    sys.path[:] = request["path"]
+    import jinja2  # noqa: F401, PLC0415  (jinja2 is found by the parent's sys.path; before the limit)
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGVTALRM, _out_of_time)
+    made = _limited(lambda: _compiled(request["template"], request["variables"]))
+    _reply(made[1:])
+    for line in sys.stdin:
+        _reply([_limited(lambda: made[0](*conversation)) for conversation in json.loads(line)])  # noqa: B023
+
+
+def _reply(content: object) -> None:
+    sys.stdout.write(json.dumps(content) + "\n")
+    sys.stdout.flush()
+
+
+def _limited(work: Callable[[], list[Any]]) -> list[Any]:
+    """Returns the result of work; or None, its error and the line of the template, None for an unknown line."""
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 0.1)  # again and again: a template may hold on to the first
+        return work()
+    except Exception as error:  # noqa: BLE001  (the parent explains any error)
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<template>"]
+        line = getattr(error, "lineno", None) or (lines[-1] if lines else None)
+        text = "needs too much memory" if isinstance(error, MemoryError) else str(error) or type(error).__name__
+        return [None, text[:1000], line]
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _out_of_time(*_: object) -> None:
+    raise TimeoutError(f"takes more than {SECONDS:g} seconds")
+
+
+def _compiled(source: str, variables: dict[str, Any]) -> list[Any]:
+    """Returns a function that renders as transformers does, and the texts that the template looks for in messages."""
+    import jinja2  # noqa: PLC0415  (jinja2, as above)
+    from jinja2.ext import Extension, loopcontrols  # noqa: PLC0415  (jinja2, as above)
+    from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415  (jinja2, as above)
+
+    written: list[str] = []
+    spans: list[tuple[int, int]] = []
+
+    class Generation(Extension):
+        """Notes where the text of ``{% generation %}`` blocks is."""
+
+        tags = {"generation"}  # noqa: RUF012
+
+        def parse(self, parser: jinja2.parser.Parser) -> jinja2.nodes.Node:
+            line = next(parser.stream).lineno
+            body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+            return jinja2.nodes.CallBlock(self.call_method("noted"), [], [], body).set_lineno(line)
+
+        def noted(self, caller: Callable[[], str]) -> str:
+            text = caller()
+            start = sum(map(len, written))
+            spans.append((start, start + len(text)))
+            return text
+
+    def fail(message: object) -> None:
+        raise jinja2.TemplateError(str(message))
+
+    def as_json(value: object, ensure_ascii: bool = False, **options: Any) -> str:
+        return json.dumps(value, ensure_ascii=ensure_ascii, **options)
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols]
+    )
+    environment.filters["tojson"] = as_json
+    environment.globals["raise_exception"] = fail
+    template = environment.from_string(source)
+
+    def render(messages: Any, prompted: bool) -> list[Any]:
+        written.clear()
+        spans.clear()
+        size = 0
+        given = {"messages": messages, "tools": None, "documents": None, "add_generation_prompt": prompted}
+        for text in template.generate({**variables, **given}):
+            written.append(text)
+            size += len(text)
+            if size > LONGEST:
+                raise ValueError(f"gives more than {LONGEST:,} characters")
+        return ["".join(written), list(spans)]
+
+    return [render, _searched(environment.parse(source))]
+
+
+def _searched(tree: Any) -> list[str]:
+    """Returns the texts in tests such as ``'</think>' in content``, and the arguments of methods of texts."""
+    from jinja2 import nodes  # noqa: PLC0415  (jinja2, as above)
+
+    found: list[Any] = []
+    for node in tree.find_all((nodes.Compare, nodes.Call, nodes.Filter)):
+        if isinstance(node, nodes.Compare):
+            found += [node.expr] if node.ops[0].op in ("in", "notin") else []
+            found += [op.expr for op in node.ops] if next(node.expr.find_all(nodes.Slice), None) else []
+        elif (node.name if isinstance(node, nodes.Filter) else getattr(node.node, "attr", "")) in _SEARCHES:
+            found += node.args
+    texts = {node.value for node in found if isinstance(node, nodes.Const) and isinstance(node.value, str)}
+    return sorted(text for text in texts if text.strip())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nmt_prep
+from nmt_prep import load_tokenizer
+from nmt_prep.base.errors import ConfigError
+from nmt_prep.config import Config
+from nmt_prep.runs.finished_run import open_run
+from nmt_prep.training.records.causal_rows import CausalEncoder
+from nmt_prep.training.records.check import check_records
+from nmt_prep.training.records.dataset_json import load_dataset_info
+from nmt_prep.training.records.shard_reader import iter_shard
+from nmt_prep.training.records.text_records import read_text
+from tests.stages.runs import config_of
+from tests.subwords.chat.templates import TEMPLATES, write_tokenizer
+
+SPECIAL = "x<|im_end|>y"
+
+
+def config(place: Path, records: dict[str, Any], **more: Any) -> Config:
+    """Returns a config for a corpus of 6 documents with 1 to 6 segments, a text with a special token, and its dev."""
+    lines = [(f"the hound {n} {place}", f"der Hund {n} {place}", f"d{n}") for n in range(1, 7) for place in range(n)]
+    (place / "a.tsv").write_text("".join("\t".join(line) + "\n" for line in [*lines, (SPECIAL, SPECIAL, "s")]))
+    (place / "dev.tsv").write_text("one\teins\tx\n\tzwei\ty\n")
+    train = {"name": "a", "url": "a.tsv", "document": 2}
+    keys = {
+        "languages": {"source": "en", "target": "de"},
+        "splits": {"dev": [{**train, "url": "dev.tsv"}]},
+        "vocab": {"from": str(write_tokenizer(place, TEMPLATES["chatml"]))},
+        "records": records,
+        "output_dir": str(place / "run"),
+    }
+    return config_of(place, train, **{**keys, **more})
+
+
+def rows_in(run: Path, split: str = "train") -> list[tuple[str, list[int]]]:
+    """Returns the text of each row, and the number of ids and bounds."""
+    info = check_records(run / "records")
+    tokenizer = load_tokenizer(run / "vocab" / "tokenizer.json")
+    paths = [run / "records" / shard.file for shard in info.splits[split].shards]
+    return [
+        (tokenizer.decode(ids), bounds)
+        for path in paths
+        for part in iter_shard(path, info.layout)
+        for ids, bounds in zip(part.inputs.to_lists(), part.targets.to_lists(), strict=True)
+    ]
+
+
+def test_rows_with_a_chat_template(tmp_path: Path) -> None:
+    records = {
+        "layout": "causal",
+        "template": "chat",
+        "system": "To {target_language}.",
+        "prompts": "{source_code}: {source}",
+    }
+    nmt_prep.run(config(tmp_path, records), until="encode")
+    rows = rows_in(tmp_path / "run")
+    texts = [text for text, _ in rows]
+    assert len(rows) == 22
+    head = "<|im_start|>system\nTo German.<|im_end|>\n<|im_start|>user\nen: "
+    assert head + "the hound 3 1<|im_end|>\n<|im_start|>assistant\nder Hund 3 1<|im_end|>\n" in [
+        text for text, _ in rows
+    ]
+    assert head + f"{SPECIAL}<|im_end|>\n<|im_start|>assistant\n{SPECIAL}<|im_end|>\n" in texts
+    assert len(rows_in(tmp_path / "run", "dev")) == 1
+    shown = open_run(tmp_path / "run").pairs("encode", "dev").to_pylist()
+    assert [(row["source"], row["target"]) for row in shown] == [
+        (f"{head}one<|im_end|>\n<|im_start|>assistant\n", "eins<|im_end|>\n")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("documents", "turns"),
+    [
+        ({"max_segments": 4, "share": 1}, [1, 1, 1, 2, 2, 3, 4, 4, 4]),
+        ({"context": {"source": 2}, "share": 1}, [*[1] * 7, *[2] * 5, *[3] * 10]),
+        ({"max_segments": 4, "share": 0}, [1] * 22),
+    ],
+)
+def test_documents_become_turns(tmp_path: Path, documents: dict[str, Any], turns: list[int]) -> None:
+    settings = {"separator": "space", "max_tokens": 200, **documents}
+    records = {"layout": "causal", "template": "chat", "prompts": "{source}", "shards": {"train": 2}}
+    nmt_prep.run(config(tmp_path, records, documents=settings), until="encode")
+    rows = rows_in(tmp_path / "run")
+    assert len(rows) == 22
+    assert sorted(text.count("assistant") for text, _ in rows if text) == turns
+    answers = [1 if "context" in documents else text.count("assistant") for text, _ in rows if text]
+    assert [len(bounds) // 2 for text, bounds in rows if text] == answers
+    counted = {line for text, _ in rows for line in text.split("\n") if line.startswith("der Hund")}
+    assert len(counted) == 21
+
+
+def test_loaders_can_make_the_rows_of_text(tmp_path: Path) -> None:
+    prompts = ["{examples}\n{glossary}\n{source}"]
+    (tmp_path / "terms.tsv").write_text("Hound\tHund\ncat\tKatze\n")
+    records = {"template": "chat", "prompts": prompts, "examples": 2, "glossary": "terms.tsv"}
+    nmt_prep.run(config(tmp_path, {"layout": "text", **records}), until="encode")
+    directory = tmp_path / "run" / "records"
+    info = load_dataset_info(directory)
+    encoder = CausalEncoder.of(directory, info, "train")
+    text = read_text(directory / info.splits["train"].shards[0].file, 0, 22)
+    rows = encoder.pairs(text, 0, 0)
+    tokenizer = load_tokenizer(tmp_path / "run" / "vocab" / "tokenizer.json")
+    for ids, source in zip(rows.inputs.to_lists(), text.column("source").to_pylist(), strict=True):
+        examples, term, last = tokenizer.decode(ids).split("<|im_end|>\n")[0].split("\n", 1)[1].rsplit("\n", 2)
+        assert (term, last) == ("" if source == SPECIAL else "Hound = Hund", source)
+        shown = examples.split("\n\n")
+        assert len(shown) == 2
+        assert shown[0] != shown[1]
+        assert not any(f"English: {source}\n" in example for example in shown)
+    assert not np.array_equal(encoder.pairs(text, 0, 1).inputs.values, rows.inputs.values)
+
+
+@pytest.mark.parametrize(
+    ("records", "more", "problem"),
+    [
+        ({"layout": "causal"}, {}, 'records: layout causal needs prompt, such as "Translate into {target'),
+        ({"layout": "chunk", "prompt": "{source}"}, {}, "records: prompts is for layout causal, or text with row"),
+        ({"layout": "causal", "prompt": "{source}", "prompts": ["{source}"]}, {}, "prompt and prompts are the sam"),
+        ({"layout": "causal", "prompt": "{source}", "system": "x"}, {}, "system is for rows with a chat template;"),
+        ({"layout": "causal", "template": "chat"}, {"vocab": {"kind": "byte_bpe", "shared": True}},
+         "records.template: a chat template belongs to an existing vocabulary (vocab.from); set records.prompt"),
+        ({"layout": "causal", "prompt": "{source}"}, {"vocab": {"kind": "byte_bpe"}},
+         "records: a row has the ids of both sides, which needs one vocabulary; set vocab.shared: true"),
+        ({"layout": "causal", "prompt": "{source}"}, {"documents": {"separator": "space"}},
+         "documents: the segments of a document are turns of a conversation; set records.template: chat"),
+    ],
+)  # fmt: skip
+def test_what_rows_need(tmp_path: Path, records: dict[str, Any], more: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config(tmp_path, records, **more)
+    assert problem in str(caught.value)

@@ -1,0 +1,176 @@
+"""Rows against a whole rendering by Jinja2, encoded by ``tokenizers``."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from jinja2 import nodes
+from jinja2.ext import Extension
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from tokenizers import Tokenizer
+
+from nmt_prep import load_tokenizer
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.subwords.chat.template import ChatTemplate
+from nmt_prep.subwords.facts import BuiltVocabulary, describe_vocabulary
+from nmt_prep.training.records.causal_rows import RowMaker, divided_rows
+from nmt_prep.training.records.shard_reader import PairColumns, loss_mask
+from tests.subwords.chat.templates import LINES, TEMPLATES, write_tokenizer
+
+KINDS = [
+    *(("bytes", name) for name in TEMPLATES),
+    *(("prefix", name) for name in ("trimmed", "joined")),
+    *(("first", name) for name in ("joined", "chatml")),
+    ("swallowing", "chatml"),
+]
+
+
+def maker_of(path: Path, template: bool = True, frame: str | None = None) -> RowMaker:
+    facts = describe_vocabulary(load_tokenizer(path), path.name, None, ()).facts
+    chat = ChatTemplate.read(path.with_name("tokenizer_config.json"), None, {}) if template else None
+    return RowMaker(BuiltVocabulary(path, facts), chat, frame)
+
+
+class Blocks(Extension):
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: Any) -> Any:
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("marked"), [], [], body).set_lineno(line)
+
+    def marked(self, caller: Any) -> str:
+        return f"\ue000{caller()}\ue001"
+
+
+def whole(template: str, texts: list[str], system: str | None, prompted: bool = False) -> str:
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Blocks])
+    roles = ["user", "assistant"] * len(texts)
+    messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]
+    first = [] if system is None else [{"role": "system", "content": system}]
+    return environment.from_string(template).render(
+        messages=[*first, *messages], add_generation_prompt=prompted, bos_token="<s>", eos_token="<|im_end|>"
+    )
+
+
+def reference(tokenizer: Tokenizer, template: str, texts: list[str], system: str | None) -> tuple[list[int], list[int]]:
+    """Returns the ids of a conversation, and those that count: by its blocks, or by what its prompts do not have."""
+    text = whole(template, texts, system)
+    plain = text.replace("\ue000", "").replace("\ue001", "")
+    encoding = tokenizer.encode(plain, add_special_tokens=False)
+    counts = np.zeros(len(encoding.ids), bool)
+    if "\ue000" in text:
+        at = 0
+        for part in text.split("\ue000")[1:]:
+            at = text.index("\ue000" + part) - 2 * text[: text.index("\ue000" + part)].count("\ue000")
+            end = at + part.index("\ue001")
+            counts |= [start < end and stop > at for start, stop in encoding.offsets]
+        return encoding.ids, counts.astype(int).tolist()
+    for turn in range(0, len(texts), 2):
+        ids = [
+            tokenizer.encode(part, add_special_tokens=False).ids
+            for part in (
+                whole(template, texts[: turn + 1], system, prompted=True),
+                whole(template, texts[: turn + 2], system),
+            )
+        ]
+        start, end = (
+            next((n for n, (a, b) in enumerate(zip(own, encoding.ids, strict=False)) if a != b), len(own))
+            for own in ids
+        )
+        counts[start:end] = True
+    return encoding.ids, counts.astype(int).tolist()
+
+
+def rows_of(rows: PairColumns) -> list[tuple[list[int], list[int]]]:
+    mask = loss_mask(rows).astype(int)
+    bounds = rows.inputs.offsets
+    return [(rows.inputs.values[a:b].tolist(), mask[a:b].tolist()) for a, b in pairwise(bounds)]
+
+
+@pytest.mark.parametrize(("kind", "name"), KINDS)
+def test_rows_are_those_of_a_whole_rendering(tmp_path: Path, kind: str, name: str) -> None:
+    path = write_tokenizer(tmp_path, TEMPLATES[name], kind)
+    maker, tokenizer = maker_of(path), Tokenizer.from_file(str(path))
+    draw = random.Random(name)
+    lines = [line.strip() for line in LINES] if kind == "swallowing" else [*LINES]
+    pairs = [(f"To German:\n{draw.choice(lines)}\n", line) for line in lines] + [
+        (line, draw.choice(lines)) for line in lines
+    ]
+    for system in (None, "You translate."):
+        made = maker.rows(*(pa.array(side, pa.large_string()) for side in zip(*pairs, strict=True)), system, 1)
+        expected = [reference(tokenizer, TEMPLATES[name], [*pair], system) for pair in pairs]
+        assert rows_of(made) == expected
+
+
+@pytest.mark.parametrize("name", ["chatml", "marked", "trimmed"])
+def test_turns_of_documents(tmp_path: Path, name: str) -> None:
+    path = write_tokenizer(tmp_path, TEMPLATES[name])
+    maker, tokenizer = maker_of(path), Tokenizer.from_file(str(path))
+    lines = [line for line in LINES if "think" not in line][:12]
+    columns = [pa.array(side, pa.large_string()) for side in (lines, lines[::-1])]
+    turns = np.array([1, 0, 2, 0, 0, 0, 0, 0, 6, 0, 0, 3])
+    texts = [
+        [text for n in range(end - count + 1, end + 1) for text in (lines[n], lines[11 - n])]
+        for end, count in enumerate(turns)
+    ]
+    expected = [reference(tokenizer, TEMPLATES[name], text, None) if text else ([], []) for text in texts]
+    assert rows_of(maker.conversations(*columns, None, turns, 1)) == expected
+    last = maker.conversations(*columns, None, np.minimum(np.arange(12) + 1, 3), 1, last_only=True)
+    assert last.targets.lengths.tolist() == [2] * 12
+    _, counted = divided_rows(last)
+    alone = divided_rows(maker.rows(*columns, None, 1))[1]
+    assert [row[-3:] for row in counted.to_lists()] == [row[-3:] for row in alone.to_lists()]
+
+
+def test_a_row_without_template_is_prompt_target_and_frame(tmp_path: Path) -> None:
+    path = write_tokenizer(tmp_path, TEMPLATES["chatml"])
+    tokenizer = load_tokenizer(path)
+    prompts = pa.array(["In German: x\n", "ends with a space: "], pa.large_string())
+    answers = pa.array(["dog", "con dog"], pa.large_string())
+    made = maker_of(path, template=False, frame="<s> {ids} <|im_end|>").rows(prompts, answers, None, 1)
+    begin, end = tokenizer.piece_id("<s>"), tokenizer.piece_id("<|im_end|>")
+    whole_texts = [tokenizer.encode("In German: x\ndog"), tokenizer.encode("ends with a space: con dog")]
+    assert made.inputs.to_lists() == [[begin, *ids, end] for ids in whole_texts]
+    # the space belongs to the first word of the answer, which counts as a whole, as in TRL
+    starts = [1 + len(tokenizer.encode("In German: x\n")), 1 + len(tokenizer.encode("ends with a space:"))]
+    assert made.targets.to_lists() == [[start, len(ids) + 2] for start, ids in zip(starts, whole_texts, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("template", "problem"),
+    [
+        ("{{ messages[0].content }}", "line 1: the texts of the messages are not in its text once"),
+        ("a\n{% if %}", "line 2: Expected an expression"),
+        ("\n\n{{ raise_exception('no system') }}", "line 3: no system"),
+        (TEMPLATES["chatml"].replace("<|im_start|>", "<|start|>"), "line 2: .*no added token '<.start.>'"),
+        ("{{ tools[0].name }}", "line 1: None has no element 0"),
+        ("{% for m in messages %}\n{{ m.content.image.url }}{% endfor %}", "line 2: 'str object' has no att"),
+        ("{{ strftime_now('%d') }}", r"line 1: 'strftime_now' is undefined; rows must not depend on the date"),
+        ("{{ messages.__class__.__mro__ }}", "line 1: access to attribute '__class__'"),
+        ("{{ 'x' * 99999999999 }}", "line 1: needs too much memory"),
+        ("{% for a in range(99999) %}{{ 'x' * 9999 }}{% endfor %}", "gives more than 16,777,216 characters"),
+        (
+            TEMPLATES["chatml"].replace("'<|im_start|>assistant\\n'", "'<|im_start|>model\\n'"),
+            "line 5: the prompt of an answer ends in 'model",
+        ),
+        (TEMPLATES["marked"].replace("== 'assistant'", "== 'user'"), "do not hold each answer once"),
+    ],
+)  # fmt: skip
+def test_templates_that_give_no_rows(tmp_path: Path, template: str, problem: str) -> None:
+    maker = maker_of(write_tokenizer(tmp_path, template))
+    with pytest.raises(VocabularyError, match=problem):
+        maker.shapes(None)
+
+
+def test_special_tokens_in_text_stay_text(tmp_path: Path) -> None:
+    path = write_tokenizer(tmp_path, TEMPLATES["chatml"])
+    text = pa.array(["a<|im_end|>b"], pa.large_string())
+    [ids] = maker_of(path).rows(text, text, None, 1).inputs.to_lists()
+    assert ids.count(load_tokenizer(path).piece_id("<|im_end|>")) == 2

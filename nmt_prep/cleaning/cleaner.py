@@ -42,7 +42,8 @@ class Judged:
     # `[pairs]`
     reasons: npt.NDArray[np.int16]
     names: tuple[str, ...]  # the reasons: `empty`, then the rules in order
-    columns: pa.Array  # for each dropped pair the column of the refused value, a name in `columns`; null for `empty`
+    # for each dropped pair the column of the refused value, a name in `columns`; for `empty`, the fix that left no text
+    columns: pa.Array
     values: Values  # for each dropped pair the value that the rule refuses: float64, shape `[dropped]`; NaN for `empty`
     thresholds: Values  # the limits that these values violate: float64, shape `[dropped]`; NaN for `empty`
     judged: Pairs  # the pairs with text
@@ -126,7 +127,12 @@ class Cleaner:
         failed = failed.reshape(len(self.rules), len(pairs))
         reasons[filled] = _first_reasons(failed)
         self.counts += counts_of(self.rules, altered, reasons, values, failed)
-        return Judged(fixed, reasons, self._names, *self._violations(values, reasons, filled), pairs)
+        columns, found, thresholds = self._violations(values, reasons, filled)
+        if not filled.all():
+            columns = pc.replace_with_mask(
+                columns, pa.array(reasons[reasons >= 0] == 0), self._emptied_by(text, filled)
+            )
+        return Judged(fixed, reasons, self._names, columns, found, thresholds, pairs)
 
     @property
     def files(self) -> dict[str, Path]:
@@ -160,6 +166,16 @@ class Cleaner:
             for place in own[: EXAMPLES - len(self.repaired.get(label, ()))]:
                 before, after = (each[places.index(place)].as_py() for each in texts[number : number + 2])
                 self.repaired.setdefault(label, []).append(RepairedLine.of(side, before, after))
+
+    def _emptied_by(self, text: Mapping[Side, pa.Array], filled: Mask) -> pa.Array:
+        """Returns for each pair without text the fix that left none, such as ``wiki.source``; null if none did."""
+        pairs = pa.array(np.flatnonzero(~filled))
+        fixes = np.full(len(pairs), "", object)
+        for side, chain in self._chains.items():
+            full = [filled_pairs({side: lines}) for lines in chain.trace(text[side].take(pairs))]
+            for label, before, after in zip(chain.labels, full, full[1:], strict=False):
+                fixes[before & ~after & (fixes == "")] = f"{label}.{side}"
+        return pa.array([fix or None for fix in fixes], pa.string())
 
     def _values(self, rule: Rule[Any], pairs: Pairs, place: Callable[[int], str]) -> Values:
         try:

@@ -177,9 +177,10 @@ def reject_schema() -> pa.Schema:
     ``source`` and ``target`` are the text after the fixes, which is the text that the rules judged. ``row`` is the
     position of the pair in its corpus before any pair was dropped. ``rule`` is the reason. ``column`` is what the rule
     refused: a side, ``pair``, or another name in :attr:`Rule.columns`. ``value`` is the value that the rule computed,
-    and ``threshold`` the limit that it violates. All three are null if the reason is not a rule. ``kept_corpus`` and
-    ``kept_row`` say which pair was kept instead, if the reason is a comparison with other pairs. ``unanswered`` has the
-    words of the side ``column`` without counterpart on the other side, if the reason is the rule ``adequacy``.
+    and ``threshold`` the limit that it violates. All three are null if the reason is not a rule, but for ``empty``,
+    ``column`` names the fix that left no text, such as ``wiki.source``. ``kept_corpus`` and ``kept_row`` say which pair
+    was kept instead, if the reason is a comparison with other pairs. ``unanswered`` has the words of the side
+    ``column`` without counterpart on the other side, if the reason is the rule ``adequacy``.
     """
     text, corpus = pa.string(), pa.dictionary(pa.int32(), pa.string())
     always = {"source": text, "target": text, "corpus": corpus, "row": pa.int64(), "rule": text}

@@ -300,7 +300,7 @@ def _reason(rejected: dict[str, Any]) -> str:
     if rejected["kept_corpus"] is not None:
         return f"{rejected['rule']}; row {rejected['kept_row']} of {rejected['kept_corpus']} was kept instead"
     if rejected["value"] is None:
-        return str(rejected["rule"])
+        return ", ".join(filter(None, [rejected["rule"], rejected["column"]]))
     numbers = f"value {rejected['value']:.4g}, threshold {rejected['threshold']:.4g}"
     column, unanswered = rejected["column"], unanswered_text(rejected["column"], rejected["unanswered"])
     return ", ".join(filter(None, [rejected["rule"], column, numbers, unanswered]))

@@ -134,6 +134,7 @@ def test_fixes_of_each_side_are_counted_and_shown_by_position(tmp_path: Path) ->
         ["a–b", "c", "c", "", "—", "f"],
     ]
     assert made.counts.dropped == {"empty": 2}
+    assert judged.columns.to_pylist() == ["replace.source", None]
     assert made.counts.altered == {"dashes.source": 4, "python.source": 4, "replace.source": 2, "replace-2.source": 1}
     shown = {fix: [(line.side, line.before, line.after) for line in lines] for fix, lines in made.repaired.items()}
     assert shown == {

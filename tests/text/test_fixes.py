@@ -110,6 +110,8 @@ def test_width_stays_where_it_belongs_to_the_script() -> None:
 )
 def test_one_step(spec: object, language: str, line: str, made: str) -> None:
     assert fixed([spec], line, "", line, language=language) == [made, "", made]
+    many = pa.array([line, ""] * 3000, pa.large_string())
+    assert chain(spec, language=language).apply(many, threads=2).lines.to_pylist() == [made, ""] * 3000
 
 
 @pytest.mark.parametrize(

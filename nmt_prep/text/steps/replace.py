@@ -8,6 +8,7 @@ matches a line feed; patterns with rare constructs, such as fuzzy matches, are s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from pydantic import Field
 
 from nmt_prep.base.columns import TextColumn, joined_lines
 from nmt_prep.base.errors import InvalidTextError
-from nmt_prep.base.runtime import available_cores
+from nmt_prep.base.runtime import available_cores, unstoppable
 from nmt_prep.text.step import Step, StepContext, StepOptions
 
 _SECONDS = 10.0  # Time limit of the search in a line, for each core: some patterns never end on some lines
@@ -70,16 +71,16 @@ class Replace(Step[ReplaceOptions]):
         self._joined = None if joined is None else regex.compile(joined, regex.MULTILINE)
 
     def apply(self, lines: pa.Array, threads: int = 1) -> pa.Array:
-        del threads
         offsets = TextColumn.from_arrow(lines).offsets
-        parts, first, altered = list[pa.Array](), 0, False
+        parts, first = list[pa.Array](), 0
         while first < len(lines):
             end = int(offsets.searchsorted(offsets[first] + _BLOCK, "right")) - 1
-            part = lines[first : max(end, first + 1)]
-            parts.append(self._replaced(part))
-            altered |= parts[-1] is not part
-            first += len(part)
-        return pa.concat_arrays(parts) if altered else lines
+            parts.append(lines[first : max(end, first + 1)])
+            first += len(parts[-1])
+        with unstoppable(), ThreadPoolExecutor(threads) as pool:
+            made = [*(map if threads == 1 else pool.map)(self._replaced, parts)]
+        altered = any(part is not own for part, own in zip(made, parts, strict=True))
+        return pa.concat_arrays(made) if altered else lines
 
     def _replaced(self, lines: pa.Array) -> pa.Array:
         """Returns changed lines; the same array if none is changed."""
@@ -106,7 +107,7 @@ class Replace(Step[ReplaceOptions]):
         limit, longest = _SECONDS * available_cores(), len(max(text.split("\n"), key=len))
         most = len(self._with) + (longest * self._with.count("\\"))  # characters that a replacement may have
         if (len(text) + 1) * most <= _LONGEST:
-            whole: tuple[str, int] = pattern.subn(self._with, text, timeout=limit)
+            whole: tuple[str, int] = pattern.subn(self._with, text, timeout=limit, concurrent=True)
             return whole
         made = 0
 
@@ -121,7 +122,7 @@ class Replace(Step[ReplaceOptions]):
                 )
             return expanded
 
-        parts: tuple[str, int] = pattern.subn(counted, text, timeout=limit)
+        parts: tuple[str, int] = pattern.subn(counted, text, timeout=limit, concurrent=True)
         return parts
 
 

@@ -241,7 +241,9 @@ def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Toke
     dialect: Dialect[Any] | None = None
     try:
         dialect = dialect_in(path)
-        if dialect is DIALECTS[-1] and options.kind is not None:
+        # Lists of tokens look like other vocabularies; without a suffix of those, the kind decides.
+        is_list = options.kind == "subword_nmt" and dialect.kind == "byte_bpe" and path.suffix not in dialect.suffixes
+        if options.kind is not None and (dialect is DIALECTS[-1] or is_list):
             dialect = dialect_named(options.kind)  # whose error says what is wrong
         tokenizer = dialect.load(path, id_layout=options.id_layout, merges=files.get(f"{key}/{MERGES}"))
         numbering = files.get(options.ids_key(options.keys[key][0]))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from nmt_prep.config.vocab import SubwordNMTVocab
 from nmt_prep.subwords.dialect import Dialect, Training, TrainingText
-from nmt_prep.subwords.subword_nmt.codes import looks_like_codes, looks_like_words
+from nmt_prep.subwords.subword_nmt.codes import looks_like_codes, looks_like_list, looks_like_words
 from nmt_prep.subwords.subword_nmt.tokenizer import MARK, SubwordNMTTokenizer
 from nmt_prep.subwords.subword_nmt.training import WordCounts
 from nmt_prep.subwords.tokenizer import IdLayout, Tokenizer
@@ -56,7 +56,8 @@ class SubwordNMTDialect(Dialect[SubwordNMTVocab]):
 
     def load(self, path: Path, *, id_layout: IdLayout | None = None, merges: Path | None = None) -> SubwordNMTTokenizer:
         with path.open("rb") as file:
-            words = looks_like_words(file.read(64))
+            head = file.read(64)
+        words = looks_like_words(head) or looks_like_list(head)
         return SubwordNMTTokenizer.of_words(path) if words else SubwordNMTTokenizer.load(path)
 
     def numbered(self, tokenizer: Tokenizer, path: Path, numbering: Path, threshold: int | None) -> SubwordNMTTokenizer:

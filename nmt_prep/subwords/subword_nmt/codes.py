@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords.tokenizer import read_vocabulary
-from nmt_prep.subwords.tokenizer_json import text_of
+from nmt_prep.subwords.tokenizer_json import parse_json, text_of
 
 WORD_END = "</w>"  # Ends the last symbol of a word; in version 0.1, a symbol of its own at first
 
@@ -52,12 +52,77 @@ def looks_like_codes(head: bytes) -> bool:
 
 
 def looks_like_words(head: bytes) -> bool:
-    """Returns True if a file that starts with these bytes is a list of words that begins with special words.
+    """Returns True if a file that starts with these bytes is a list of words that begins with special words, or ids.
 
     Tensor2Tensor's lists begin with ``<pad>`` and ``<EOS>``, perhaps with underscores or in quotes.
     """
+    if re.match(rb'\{\n    "<pad>": 0,\n|</s>: 0\n<unk>: 1', head):
+        return True
     words = [re.split("[ \t]", line.removesuffix("\r"))[0] for line in head.decode("utf-8", "replace").split("\n")]
     return words[0] in ("<unk>", "<s>", "<blank>", "<pad>") and len(words) > 1 and words[1].removesuffix("_") != "<EOS>"
+
+
+def looks_like_list(head: bytes) -> bool:
+    """Returns True if a file that is said to be of this dialect may be a list of tokens, perhaps with counts."""
+    lines = head.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")[:2]
+    return all(re.fullmatch(r"[^ \t{]+([ \t][0-9]+)?", line) and not line.startswith("v3;") for line in lines[:-1])
+
+
+def read_pieces(path: Path) -> list[str]:
+    """Returns the pieces of a trainer's vocabulary file in the order of their ids, special pieces included.
+
+    The files are those of Marian and Sockeye, lists of tokens such as those of tensorflow/nmt and OpenNMT-tf, and lists
+    to which the trainer adds its special pieces: fairseq's and subword-nmt's, OpenNMT-py's, JoeyNMT's.
+    """
+    text = text_of(path, read_vocabulary(path))
+    first = text.partition("\n")[0]
+    if text.startswith("{"):
+        return _numbered(parse_json(path, text.encode()), path)
+    if _MARIAN.fullmatch(first):
+        return _numbered(dict(_entries(text, path)), path)
+    pieces = [piece for piece, _ in read_counts(path)]
+    if pieces[0] in _SPECIALS:
+        return pieces if {*pieces} & {"<unk>", "<UNK>", "[UNK]"} else [*pieces, "<unk>"]
+    between = next(iter(re.findall("[ \t]", first)), "")
+    return [*(piece for piece in _ADDED[between] if piece not in pieces), *pieces]
+
+
+_SPECIALS = ("<unk>", "<s>", "<blank>", "<pad>", "</s>", "<UNK>", "[UNK]", "[PAD]")
+_ADDED = {
+    " ": ("<s>", "<pad>", "</s>", "<unk>"),
+    "\t": ("<blank>", "<s>", "</s>", "<unk>"),
+    "": ("<unk>", "<pad>", "<s>", "</s>"),
+}
+"""What trainers add to lists: fairseq to tokens and counts, OpenNMT-py if a tab is between them, JoeyNMT to tokens."""
+
+_MARIAN = re.compile(r"(.+): ([0-9]{1,9})")
+_ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|.)")
+
+
+def _entries(text: str, path: Path) -> Iterator[tuple[str, int]]:
+    seen = set[str]()
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
+        found = _MARIAN.fullmatch(line)
+        if found is None or found[1] in seen:
+            raise VocabularyError(f"{path}, line {number}: expected a new token and its id, found {line[:40]!r}")
+        seen.add(found[1])
+        yield _key(found[1]), int(found[2])
+
+
+def _key(text: str) -> str:
+    """Returns a key as yaml-cpp has written it."""
+    if not (text.startswith('"') and text.endswith('"') and len(text) > 1):
+        return text
+    named = {"t": "\t", "r": "\r", "b": "\b"}
+    return _ESCAPED.sub(
+        lambda match: chr(int(match[1][1:], 16)) if len(match[1]) > 1 else named.get(match[1], match[1]), text[1:-1]
+    )
+
+
+def _numbered(ids: Mapping[str, object], path: Path) -> list[str]:
+    if not all(type(number) is int for number in ids.values()) or {*ids.values()} != {*range(len(ids))}:
+        raise VocabularyError(f"{path}: the ids of its tokens are not the numbers from 0 to {len(ids) - 1}")
+    return sorted(ids, key=lambda piece: int(str(ids[piece])))
 
 
 def _starts_codes(line: str) -> bool:

@@ -24,7 +24,7 @@ from nmt_prep.base.artefacts import atomic_write
 from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.base.errors import EncodeError, VocabularyError
 from nmt_prep.base.runtime import available_cores
-from nmt_prep.subwords.subword_nmt.codes import WORD_END, Codes, parse_codes, read_codes, read_counts
+from nmt_prep.subwords.subword_nmt.codes import WORD_END, Codes, parse_codes, read_codes, read_counts, read_pieces
 from nmt_prep.subwords.subword_nmt.glossaries import Glossaries
 from nmt_prep.subwords.subword_nmt.training import SPECIALS, WordCounts, by_count, learn_codes, pieces_by_count
 from nmt_prep.subwords.tokenizer import PieceSpans, ProgressCallback, Tokenizer, read_vocabulary, spans_by_size
@@ -227,8 +227,8 @@ class SubwordNMTTokenizer(Tokenizer):
 
     @classmethod
     def of_words(cls, path: str | Path, separator: str = "@@") -> Self:
-        """Reads a list of the words of text that is segmented already: a word on each line, perhaps with its count."""
-        return cls(None, with_specials([token for token, _ in read_counts(Path(path))]), separator=separator)
+        """Reads a trainer's vocabulary file of text that is segmented already, such as a list of words."""
+        return cls(None, read_pieces(Path(path)), separator=separator)
 
     def save(self, path: str | Path) -> None:
         """Writes the codes; or with the suffix ``.json``, also the ids, the vocabulary and the options."""

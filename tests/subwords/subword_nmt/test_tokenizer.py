@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from nmt_prep import SubwordNMTTokenizer, load_tokenizer
 from nmt_prep.base.errors import EncodeError, InvalidTextError, NmtPrepError, TrainingError, VocabularyError
+from nmt_prep.subwords.subword_nmt import SUBWORD_NMT
 from nmt_prep.subwords.subword_nmt.codes import Codes
 from tests.reference.subword_nmt import learn, segment
 
@@ -238,7 +239,33 @@ def test_codes_of_both_sides_and_a_vocabulary_for_each(tmp_path: Path) -> None:
     ]
     assert both[0].pieces == both[1].pieces
     assert " ".join(both[0].pieces[4:]) == "e@@ l@@ o@@ low n@@ r s@@ t w w@@ we@@ wide d@@ i@@"
-    with pytest.raises(
-        VocabularyError, match=r"train it with the other side \(vocab\.joint\)"
-    ):
+    with pytest.raises(VocabularyError, match=r"train it with the other side \(vocab\.joint\)"):
         SubwordNMTTokenizer.train(source, merges=6).vocabulary()
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("a@@ 9\nb 8\nmadeupword0000 0\n", "<s> <pad> </s> <unk> a@@ b madeupword0000"),
+        ("a@@\t9\nb\t8\n", "<blank> <s> </s> <unk> a@@ b"),
+        ("a@@\nb\n", "<unk> <pad> <s> </s> a@@ b"),
+        ("<blank>\n<s>\n</s>\na@@\nb\n", "<blank> <s> </s> a@@ b <unk>"),
+        ('</s>: 0\n<unk>: 1\nb: 2\n"\\"": 3\n"\\x01": 4\n"a:": 5', '</s> <unk> b " \x01 a:'),
+        ('{\n    "<pad>": 0,\n    "<unk>": 1,\n    "</s>": 3,\n    "<s>": 2\n}', "<pad> <unk> <s> </s>"),
+    ],
+)
+def test_vocabulary_files_of_trainers(tmp_path: Path, text: str, pieces: str) -> None:
+    path = tmp_path / "v"
+    path.write_text(text)
+    tokenizer = SUBWORD_NMT.load(path)
+    assert " ".join(tokenizer.pieces) == pieces
+    assert tokenizer.encode("<unk> c") == [tokenizer.unk_id] * 2
+    if "a@@" in pieces:
+        assert tokenizer.decode(tokenizer.encode("a@@ b b")) == "ab b"
+
+
+@pytest.mark.parametrize("text", ["</s>: 0\n<unk>: 2\n", '{\n    "<pad>": 0,\n    "<unk>": []\n}', "<unk>: 0\nb: x\n"])
+def test_vocabulary_files_with_wrong_ids(tmp_path: Path, text: str) -> None:
+    (tmp_path / "v").write_text(text)
+    with pytest.raises(VocabularyError, match=r"/v"):
+        SubwordNMTTokenizer.of_words(tmp_path / "v")

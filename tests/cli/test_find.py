@@ -209,6 +209,15 @@ def test_a_slow_service_is_not_waited_for(server: WebServer) -> None:
     ]
 
 
+def test_a_broken_mtdata_is_a_remark(server: WebServer, tmp_path: Path) -> None:
+    answer(server)
+    (tmp_path / "library/mtdata/entry.py").write_text("import a_missing_library\n")
+    ended = find("en-de")
+    remark = "mtdata's own corpora are not listed (ModuleNotFoundError: No module named 'a_missing_library')\n"
+    assert (ended.returncode, ended.stderr) == (0, remark)
+    assert "mtdata:" not in ended.stdout
+
+
 def test_without_mtdata(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offers, "find_spec", lambda _: None)
     remark = (

@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from nmt_prep.base.artefacts import parse_json
-from nmt_prep.base.errors import ConfigError, DownloadError
+from nmt_prep.base.errors import ConfigError, DownloadError, NmtPrepError
 from nmt_prep.base.runtime import installing
 from nmt_prep.config import DownloadSettings, Languages
 from nmt_prep.corpora.sources.catalogues import (
@@ -57,11 +57,6 @@ class Offer:
     traps: tuple[Trap, ...] = ()
     fields: Mapping[str, str] | None = None  # the key of a corpus on the hub; None for its default
     partial: bool = False  # true if the id names a data set of which the config must choose a part
-
-    @property
-    def is_test_set(self) -> bool:
-        """True if the corpus has or is a test set."""
-        return any(trap.kind == "test sets" for trap in self.traps)
 
     @property
     def known(self) -> str:
@@ -118,8 +113,13 @@ def find_offers(languages: Languages, *, every_version: bool = False, wait: floa
     pair = language_of(languages.source), language_of(languages.target)
     opus_answer = _asked(lambda: opus_corpora(pair, client, every_version=every_version))
     hub_answer = _asked(lambda: _on_hub(pair, client))
-    mtdata = _in_mtdata(languages) if installed else []
-    if not installed:
+    mtdata: list[Offer] = []
+    if installed:
+        try:
+            mtdata = _in_mtdata(languages)
+        except Exception as error:  # noqa: BLE001 - a library is missing, it does not know a language, and more
+            remarks.append(f"mtdata's own corpora are not listed ({type(error).__name__}: {error})")
+    else:
         remarks.append(f"mtdata is not installed, so its corpora are not listed: {installing('mtdata')}")
     opus = opus_answer(started + wait - monotonic())
     if opus is not None:
@@ -151,7 +151,7 @@ def _asked(ask: Callable[[], list[Any]]) -> Callable[[float], list[Any] | None]:
     answers: list[list[Any]] = []
 
     def run() -> None:
-        with suppress(DownloadError):
+        with suppress(NmtPrepError):
             answers.append(ask())
 
     thread = threading.Thread(target=run, daemon=True)
@@ -184,7 +184,12 @@ def _opus_offer(corpus: str, version: str, pair: tuple[str, str], languages: Lan
         ordered(pair, languages, identifier)
     except ConfigError:
         return None
-    return Offer(identifier, corpus, version, licence=licence_of(identifier), traps=traps_of([identifier]))
+    return _offer(identifier, corpus, version)
+
+
+def _offer(identifier: str, name: str, version: str = "", url: Iterable[str] = ()) -> Offer:
+    traps = traps_of([identifier, *url])
+    return Offer(identifier, name, version, licence=licence_of(identifier), traps=traps)
 
 
 def _opus_in_mtdata(languages: Languages, *, every_version: bool) -> list[Offer]:
@@ -209,7 +214,7 @@ def _latest(offers: Iterable[Offer]) -> list[Offer]:
     latest: dict[tuple[str, str], Offer] = {}
     for offer in offers:
         pair = re.findall(r"[^-/]+", offer.id)[-2:]
-        years = offer.is_test_set and offer.id.startswith("mtdata:")
+        years = offer.id.startswith("mtdata:") and any(trap.kind == "test sets" for trap in offer.traps)
         key = (offer.name, offer.id if years else "-".join(pair))
         latest[key] = max(latest.get(key, offer), offer, key=_version_key)
     return [*latest.values()]
@@ -240,10 +245,8 @@ def _of_hub(entry: Mapping[str, Any]) -> Offer | None:
         return None
     listed = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
     licences = [tag.removeprefix("license:") for tag in listed if tag.startswith("license:")]
-    licence = licence_of(identifier) or next(iter(licences), None)
-    return Offer(
-        identifier, identifier.removeprefix("hf:"), "", None, None, licence, traps_of([identifier]), partial=True
-    )
+    offer = _offer(identifier, identifier.removeprefix("hf:"))
+    return replace(offer, licence=offer.licence or next(iter(licences), None), partial=True)
 
 
 def _in_mtdata(languages: Languages) -> list[Offer]:
@@ -254,7 +257,7 @@ def _in_mtdata(languages: Languages) -> list[Offer]:
         wanted = {tags.bcp47(languages.source).lang, tags.bcp47(languages.target).lang}
         for entry in entries:
             if {tag.lang for tag in entry.did.langs} == wanted and len(entry.did.langs) == len(wanted):
-                with suppress(ConfigError):
+                with suppress(ConfigError, AssertionError):  # mtdata asserts that a pair is not ambiguous
                     offers.append(_of_mtdata(entry, tags, languages, library))
     return offers
 
@@ -264,8 +267,7 @@ def _of_mtdata(entry: Any, tags: Any, languages: Languages, library: str) -> Off
         return _of_hub_in_mtdata(entry, tags, languages)
     identifier, name = f"mtdata:{entry.did}", f"{entry.did.group}-{entry.did.name}"
     note_mtdata(identifier, library, languages, mtdata_keys(identifier, entry, tags, languages))
-    traps = traps_of([identifier, *([entry.url] if isinstance(entry.url, str) else entry.url)])
-    return Offer(identifier, name, str(entry.did.version), licence=licence_of(identifier), traps=traps)
+    return _offer(identifier, name, str(entry.did.version), [entry.url] if isinstance(entry.url, str) else entry.url)
 
 
 def _of_hub_in_mtdata(entry: Any, tags: Any, languages: Languages) -> Offer:
@@ -277,8 +279,7 @@ def _of_hub_in_mtdata(entry: Any, tags: Any, languages: Languages) -> Offer:
     name = f"{entry.meta['orig_id']}/{config}"
     keys = ("target", "source") if swapped else ("source", "target")
     fields = {side: entry.meta["fields"][key] for side, key in zip(("source", "target"), keys, strict=True)}
-    identifier = f"hf:{name}"
-    return Offer(identifier, name, "", licence=licence_of(identifier), traps=traps_of([identifier]), fields=fields)
+    return replace(_offer(f"hf:{name}", name), fields=fields)
 
 
 class _Index:

@@ -244,6 +244,20 @@ def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloa
     return [(local or place, files[key]) for place, key in zip(places, keys, strict=True)]
 
 
+def licences_of(outputs: Outputs) -> dict[tuple[str, str], str]:
+    """Returns the licences of corpora by split and name: from the config, else from the hub's own cards."""
+    licences: dict[tuple[str, str], str] = {}
+    entries, directory = outputs.read(Download).files, outputs.directory_of(Download)
+    for needed in needed_files(outputs.config):
+        split, _, rest = needed.key.partition("/")
+        if needed.is_repository and split in outputs.config.splits:
+            entry = entries[needed.key]
+            licence = read_listing(directory / entry.sha256 / entry.name).licence
+            licences |= {(split, rest.partition("/")[0]): licence} if licence is not None else {}
+    stated = {(split, corpus.name): corpus.licence for split, corpus in outputs.config.corpora}
+    return licences | {corpus: licence for corpus, licence in stated.items() if licence is not None}
+
+
 def _fetch_remote(files: list[Needed], fetched: dict[str, Stored], job: Job) -> list[Needed]:
     """Fetches files, and the files chosen from repositories; returns all of them.
 

@@ -33,6 +33,7 @@ from nmt_prep.stages.download import (
     Download,
     compared_vocabularies,
     downloaded_file,
+    licences_of,
     needed_vocabularies,
 )
 from nmt_prep.stages.encode.encode_stage import Encode, licence_settings
@@ -193,15 +194,15 @@ def _comparison(job: Job) -> Json:
 
 
 def _corpora(job: Job, info: DatasetInfo) -> Json:
-    """Returns the counts of compile, and tag, licence and role of each corpus in the config."""
-    compiled = counts_of(job)
+    """Returns the counts of compile, and tag, licence and role of each corpus."""
+    compiled, licences = counts_of(job), licences_of(job)
     tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
     return {
         split: {
             corpus.name: {
                 **as_json(compiled[split][corpus.name]),
                 **({"tag": tag} if (tag := tags.get((split, corpus.name))) else {}),
-                **({"licence": corpus.licence} if corpus.licence is not None else {}),
+                **({"licence": licence} if (licence := licences.get((split, corpus.name))) is not None else {}),
                 **({"role": corpus.role} if corpus.role != "parallel" else {}),
             }
             for corpus in corpora

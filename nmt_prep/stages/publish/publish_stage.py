@@ -17,14 +17,13 @@ from nmt_prep.base.runtime import check_extra
 from nmt_prep.config import Config, PublishSettings
 from nmt_prep.corpora.sources.address import shown
 from nmt_prep.corpora.sources.hub import EXTRA, HubAddress, hub_address
-from nmt_prep.corpora.sources.hub_files import read_listing
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.download import Download, needed_files
+from nmt_prep.stages.download import Download, licences_of
 from nmt_prep.stages.encode.encode_stage import Encode
 from nmt_prep.stages.outputs.outputs_stage import OutputsStage
 from nmt_prep.stages.publish.hub import HubPublisher
@@ -58,7 +57,7 @@ def publication_card(job: Job, url: str, stages: Sequence[type[AnyStage]]) -> by
     info, config = load_dataset_info(job.directory_of(Encode)), job.config
     hub = hub_address(url)
     assert hub is not None
-    licences = _licences(job)
+    licences = licences_of(job)
     source, target = config.languages.source, config.languages.target
     named = info.splits["train"].language_pairs if "train" in info.splits else {}
     pairs = ", ".join(named) or f"{source} to {target}"
@@ -116,20 +115,6 @@ def _rows(info: DatasetInfo, licences: Mapping[tuple[str, str], str]) -> Iterato
             licence = plain_markdown(licences.get((split, corpus.name), "not stated"))
             yield f"| {split} | {corpus.name} | {corpus.pairs:,} | {licence} |"
         yield f"| {split} | all | {info.splits[split].pairs:,} | |"
-
-
-def _licences(job: Job) -> dict[tuple[str, str], str]:
-    """Returns the licences of corpora by split and name: from the config, else from the hub's own cards."""
-    licences: dict[tuple[str, str], str] = {}
-    entries, directory = job.read(Download).files, job.directory_of(Download)
-    for needed in needed_files(job.config):
-        split, _, rest = needed.key.partition("/")
-        if needed.is_repository and split in job.config.splits:
-            entry = entries[needed.key]
-            licence = read_listing(directory / entry.sha256 / entry.name).licence
-            licences |= {(split, rest.partition("/")[0]): licence} if licence is not None else {}
-    stated = {(split, corpus.name): corpus.licence for split, corpus in job.config.corpora}
-    return licences | {corpus: licence for corpus, licence in stated.items() if licence is not None}
 
 
 def _use(config: Config, hub: HubAddress, stages: Sequence[type[AnyStage]]) -> Iterator[str]:

@@ -13,7 +13,9 @@ import pytest
 
 from nmt_prep.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_prep.config import Config
+from nmt_prep.pipeline.stage import outputs_in
 from nmt_prep.runs.runner import run as run_all
+from nmt_prep.stages.download import Download, licences_of
 from tests.cli.program import nmt_prep
 from tests.hub import TOKEN, Hub
 from tests.stages.runs import config_of, manifest, run, run_of, steps
@@ -58,6 +60,8 @@ def test_a_data_set_becomes_pairs(hub: Hub, tmp_path: Path) -> None:
     assert pairs(config, "dev") == [("Dev.", "开发。")]
     assert manifest(config, "compile").counts.dropped["missing_side"] == 1
     assert hub.downloads() == [name for name in sorted(FILES) if name.startswith("en-zh/")]
+    licences = licences_of(outputs_in(config.run_dir, [Download], config))
+    assert licences == {("train", "c"): "cc-by-4.0", ("dev", "c"): "cc-by-4.0"}
     assert [authorization for _, authorization in hub.stored] == [None, None, None]
     assert set(hub.tokens) == {f"Bearer {TOKEN}"}
     asked = len(hub.asked)

@@ -66,7 +66,7 @@ def test_the_report_is_shown(root: Path) -> None:
 
 def test_errors_are_one_line(root: Path, tmp_path: Path) -> None:
     run = nmt_prep.open_run(root)
-    message = "no stage 'vocab' has pairs; choose compile, clean, divide, rejected or encode"
+    message = "no stage 'vocab' has pairs; choose compile, clean, divide, limits, rejected or encode"
     with pytest.raises(ArgumentError, match=message) as error:
         run.pairs("vocab")
     assert error.value._render_traceback_() == [f"ArgumentError: {message}"]

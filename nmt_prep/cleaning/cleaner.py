@@ -7,7 +7,7 @@ agree. A pair is dropped for the first rule that it fails, in the order of the c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -81,10 +81,11 @@ class Cleaner:
     It is not thread-safe: use one cleaner per thread, and add up their counts.
     """
 
-    def __init__(self, cleaning: Cleaning, context: Context, corpus: str) -> None:
+    def __init__(self, cleaning: Cleaning, context: Context, corpus: str, more: Sequence[Rule[Any]] = ()) -> None:
+        """Makes the fixes and rules of a corpus; ``more`` are rules that follow them."""
         self._cleaning, self._sides, self._corpus = cleaning, context.sides, corpus
         try:
-            self.rules: tuple[Rule[Any], ...] = make_rules(cleaning.rules, context)
+            self.rules: tuple[Rule[Any], ...] = (*make_rules(cleaning.rules, context), *more)
         except ValueError as error:
             problems = (f"{_located(cleaning, line)}, for the corpus {corpus}" for line in str(error).splitlines())
             raise CleaningError("\n".join(problems)) from error

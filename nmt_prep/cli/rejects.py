@@ -22,7 +22,7 @@ with delayed_imports():
     from nmt_prep import corpora
     from nmt_prep.cleaning import rejects as dropped
     from nmt_prep.runs import viewing
-    from nmt_prep.stages import clean
+    from nmt_prep.stages import clean, limits
 
 if TYPE_CHECKING:
     from nmt_prep.config import Config
@@ -77,26 +77,28 @@ def _chosen(config: Config, wanted: Mapping[str, str | None], number: int, *, ne
 
 def _files(config: Config, wanted: Mapping[str, str | None]) -> Iterator[tuple[str, Path]]:
     """Yields the splits and files of rejected pairs to look at; raises the errors of :func:`_chosen`."""
-    if config.clean is None:
+    limited = config.limits.pieces is not None
+    if config.clean is None and not limited:
         raise ArgumentError("the config has no section clean, so nothing is dropped by rules")
-    if config.clean.rejects == "none":
+    if config.clean is not None and config.clean.rejects == "none":
         raise OutputError("the config says clean.rejects: none; set it to sample or all, and run again")
-    outputs = outputs_in(config.run_dir, [clean.Clean])
-    viewing.require(outputs, clean.Clean)
-    cleaned = outputs.read(clean.Clean).corpora
+    outputs = outputs_in(config.run_dir, [clean.Clean, limits.Limits])
+    viewing.require(outputs, *([] if config.clean is None else [clean.Clean]), *([limits.Limits] if limited else []))
+    counted = [outputs.read(clean.Clean).corpora] if config.clean is not None else []
+    counted += [outputs.read(limits.Limits).corpora] if limited else []
+    counts = [(split, name, each) for corpora in counted for split, of in corpora.items() for name, each in of.items()]
     known = {
-        "split": {*cleaned},
-        "corpus": {name for counts in cleaned.values() for name in counts},
-        "rule": {rule for counts in cleaned.values() for corpus in counts.values() for rule in corpus.dropped},
+        "split": {split for split, _, _ in counts},
+        "corpus": {name for _, name, _ in counts},
+        "rule": {rule for _, _, each in counts for rule in each.dropped},
     }
     for what, name in wanted.items():
         if name is not None and name not in known[what]:
             there = ", ".join(sorted(known[what]))
             raise ArgumentError(f"--{what} {name}: nothing was cleaned with that {what} (there is {there})")
-    for file in sorted(outputs.manifest(clean.Clean).files_in(clean.REJECTED)):
-        split = file.partition("/")[0]
+    for split, path in limits.rejected_files(outputs):
         if wanted["split"] in (None, split):
-            yield split, outputs.root / clean.REJECTED / file
+            yield split, path
 
 
 def _hashes(table: pa.Table, seed: int) -> pa.Array:

@@ -27,12 +27,13 @@ from nmt_prep.corpora.parts import PairFile
 from nmt_prep.corpora.reader import numbered
 from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.pipeline.stage import Outputs
-from nmt_prep.stages.clean import REJECTED, Clean
+from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import corpus_files, file_steps
 from nmt_prep.stages.compile.compile_tasks import drop_reason, kept_rows
 from nmt_prep.stages.compile.slices import whole_steps
-from nmt_prep.stages.divide import Divide, reason_for
+from nmt_prep.stages.divide import Divide, divided_files, reason_for
 from nmt_prep.stages.encode.encode_stage import Encode
+from nmt_prep.stages.limits import RULE, Limits, rejected_files
 from nmt_prep.stages.pair_files import compiled_pairs, pair_files
 from nmt_prep.training.records.dataset_json import load_dataset_info
 from nmt_prep.training.records.document_index import shuffle_of
@@ -189,7 +190,7 @@ class CorpusRows:
     def __init__(self, outputs: Outputs, split: str, name: str) -> None:
         """Finds the corpus; reads no file."""
         self._split, index, self._corpus = corpus_of(outputs.config, split, name)
-        self._outputs = outputs
+        self._outputs, self._splits = outputs, {split, self._split}
         self._name = name
         self._source = corpus_files(outputs, self._split, index, self._corpus)
 
@@ -233,9 +234,7 @@ class CorpusRows:
                     return number, before + int(places[0])
                 before += len(batch)
         self.number_of(row)  # raises an error if it was not compiled
-        if reason := reason_for(self._outputs, self._split, self._corpus, row):
-            raise self._dropped(row, Divide.name, reason)
-        raise self._dropped(row, "clean", self._rejection(row))
+        raise self._dropped(row, *self._rejection(row))
 
     def files_of(self, row: int) -> list[FilePlace]:
         """Returns the positions of a row in the files of the corpus; empty if there is no such row."""
@@ -281,19 +280,24 @@ class CorpusRows:
         reader = open_corpus(self._corpus, self._source.files, self._outputs.config.languages, lines)
         return numbered(reader.pairs(), 0)
 
-    def _rejection(self, row: int) -> str:
-        """Returns the reason for which cleaning dropped a row, if the rejected pairs contain the row."""
-        manifest = self._outputs.manifest(Clean)
-        for file in manifest.files_in(REJECTED):
-            if file.partition("/")[0] != self._split:
-                continue
-            for batch in iter_pairs(self._outputs.root / REJECTED / file):
-                rows = batch.column("row").to_numpy()
-                for place in np.flatnonzero(rows == row).tolist():
+    def _rejection(self, row: int) -> tuple[str, str]:
+        """Returns the stage after compile that dropped a row, and the reason as far as it is known."""
+        for split, path in rejected_files(self._outputs):
+            for batch in iter_pairs(path) if split in self._splits else ():
+                for place in np.flatnonzero(batch.column("row").to_numpy() == row).tolist():
                     (found,) = batch.slice(place, 1).to_pylist()
                     if found["corpus"] == self._corpus.name:
-                        return _reason(found)
-        return "its rule is not recorded (set clean.rejects: all to record the rules of all pairs)"
+                        return Limits.name if found["rule"] == RULE else Clean.name, _reason(found)
+        if self._outputs.config.limits.pieces is not None:
+            files = (part for split in self._splits for part in divided_files(self._outputs).get(split, ()))
+            for part in files:
+                own = part.corpus == self._corpus.name
+                for batch in iter_pairs(part.path, columns=["row"]) if own else ():
+                    if (batch.column("row").to_numpy() == row).any():
+                        return Limits.name, RULE
+        if reason := reason_for(self._outputs, self._split, self._corpus, row):
+            return Divide.name, reason
+        return Clean.name, "its rule is not recorded (set clean.rejects: all to record the rules of all pairs)"
 
 
 def _reason(rejected: dict[str, Any]) -> str:

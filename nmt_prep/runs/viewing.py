@@ -31,7 +31,8 @@ from nmt_prep.stages.clean.parts import REJECTED
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.divide import Divide
 from nmt_prep.stages.encode.encode_stage import Encode
-from nmt_prep.stages.pair_files import cleaned_files, pair_files
+from nmt_prep.stages.limits import Limits, limited_splits, rejected_files
+from nmt_prep.stages.pair_files import files_after
 from nmt_prep.stages.sentences import documents_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords import Tokenizer
@@ -76,6 +77,8 @@ def chosen(config: Config, stage: str | None, wanted: Wanted) -> Iterator[Row]:
 
 def last_stage(config: Config, split: str) -> str:
     """Returns the last stage that has the text of a split."""
+    if config.limits.pieces is not None and split in limited_splits(config):
+        return Limits.name
     if any(corpus.is_divided or corpus.is_held_out for corpus in config.splits.get(split, ())):
         return Divide.name
     return Clean.name if config.cleans(split) else Compile.name
@@ -86,14 +89,14 @@ def chosen_in(outputs: Outputs, stage: str, wanted: Wanted) -> Iterator[Row]:
     if stage == Encode.name:
         return _chosen_records(outputs, wanted)
     if stage == REJECTED:
-        require(outputs, Clean)
+        require(outputs, *([] if Limits.name in outputs.manifests else [Clean]))
         files = [
-            _pairs_of_part(PairFile(str(outputs.root / REJECTED / file), 0, ""))
-            for file in sorted(outputs.manifest(Clean).files_in(REJECTED))
-            if file.partition("/")[0] == wanted.split
+            _pairs_of_part(PairFile(str(path), 0, ""))
+            for split, path in rejected_files(outputs)
+            if split == wanted.split
         ]
         return _picked(wanted, files, of_corpus=wanted.corpus is None)
-    of_text: dict[str, type[AnyStage]] = {each.name: each for each in (Compile, Clean, Divide)}
+    of_text: dict[str, type[AnyStage]] = {each.name: each for each in (Compile, Clean, Divide, Limits)}
     if stage not in of_text:
         raise ArgumentError(f"no stage {stage!r} has pairs; choose {', '.join(of_text)}, rejected or encode")
     parts = _parts(outputs, of_text[stage], wanted.split)
@@ -164,7 +167,7 @@ def _parts(outputs: Outputs, stage: type[AnyStage], split: str) -> list[PairFile
             raise ArgumentError(f"the split {split} is not cleaned (clean.splits); use --stage compile")
     require(outputs, stage)
     if stage is not Compile and config is not None:
-        parts = pair_files(outputs) if stage is Divide else cleaned_files(outputs)
+        parts = files_after(outputs, stage.name)
     else:
         directory = outputs.directory_of(stage)
         parts = {name: [part.below(directory) for part in files] for name, files in outputs.read(stage).parts.items()}

@@ -8,6 +8,7 @@ from nmt_prep.stages.divide import Divide
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode.encode_stage import Encode
 from nmt_prep.stages.extract import Extract
+from nmt_prep.stages.limits import Limits
 from nmt_prep.stages.outputs.outputs_stage import OutputsStage
 from nmt_prep.stages.publish.publish_stage import Publish
 from nmt_prep.stages.report import Report
@@ -24,6 +25,7 @@ STAGES: tuple[AnyStage, ...] = (
     Divide(),
     Sample(),
     Vocabulary(),
+    Limits(),
     Align(),
     Encode(),
     OutputsStage(),

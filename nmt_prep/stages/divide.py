@@ -536,6 +536,17 @@ def whole_parts(job: Outputs) -> dict[str, list[PairFile]]:
     return found
 
 
+def divided_stages(config: Config) -> tuple[type[AnyStage], ...]:
+    """Returns the stages whose output :func:`divided_files` reads."""
+    return (*whole_stages(config), *((Divide,) if config.divides else ()))
+
+
+def divided_files(job: Outputs) -> dict[str, list[PairFile]]:
+    """Returns the files of the pairs that stay in their split or are held out for it, by split, in order."""
+    found = {**whole_parts(job), **(job.read(Divide).parts if job.config.divides else {})}
+    return {split: [part.below(job.directory_of(Divide)) for part in parts] for split, parts in found.items()}
+
+
 def counts_of(job: Outputs) -> dict[str, dict[str, CorpusCounts]]:
     """Returns the counts of all corpora as they were read; corpora that are held out of others were read there."""
     counts = {split: {**corpora} for split, corpora in job.read(Compile).corpora.items()}

@@ -1,8 +1,8 @@
-"""Finds the pairs that the stages after cleaning read: the divided, cleaned or compiled parts of a split."""
+"""Finds the pairs that the stages after cleaning read: the limited, divided, cleaned or compiled parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import pyarrow as pa
@@ -12,13 +12,15 @@ from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.corpora.parts import PairFile, scores_of
 from nmt_prep.pipeline.stage import AnyStage, Outputs
+from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.divide import Divide, whole_parts, whole_stages
+from nmt_prep.stages.divide import divided_files, divided_stages, whole_parts
+from nmt_prep.stages.limits import Limits
 
 
 def pair_stages(config: Config) -> tuple[type[AnyStage], ...]:
     """Returns the stages whose output :func:`pair_files` reads."""
-    return (*whole_stages(config), *((Divide,) if config.divides else ()))
+    return (*divided_stages(config), *((Limits,) if config.limits.pieces is not None else ()))
 
 
 def pair_files(job: Outputs) -> dict[str, list[PairFile]]:
@@ -26,20 +28,19 @@ def pair_files(job: Outputs) -> dict[str, list[PairFile]]:
 
     The files of a corpus that is used in both directions come twice, as files of two corpora.
     """
-    return _all_directed(job, {**whole_parts(job), **(job.read(Divide).parts if job.config.divides else {})})
+    return files_after(job, "limits")
 
 
-def cleaned_files(job: Outputs) -> dict[str, list[PairFile]]:
-    """Returns the same files before pairs are held out or left out by a limit."""
-    return _all_directed(job, whole_parts(job))
-
-
-def _all_directed(job: Outputs, found: Mapping[str, Sequence[PairFile]]) -> dict[str, list[PairFile]]:
-    directory = job.directory_of(Divide)
-    return {
-        split: list(_directed(job.config.splits[split], [part.below(directory) for part in parts]))
-        for split, parts in found.items()
-    }
+def files_after(job: Outputs, stage: str) -> dict[str, list[PairFile]]:
+    """Returns the same files as ``clean``, ``divide`` or ``limits`` left them."""
+    directory = job.directory_of(Limits)
+    found = divided_files(job)
+    if stage == Clean.name:
+        found = {split: [part.below(directory) for part in parts] for split, parts in whole_parts(job).items()}
+    elif stage == Limits.name and job.config.limits.pieces is not None:
+        limited = job.read(Limits).parts.items()
+        found |= {split: [part.below(directory) for part in parts] for split, parts in limited}
+    return {split: list(_directed(job.config.splits[split], parts)) for split, parts in found.items()}
 
 
 def _directed(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> Iterator[PairFile]:

@@ -37,7 +37,8 @@ from nmt_prep.stages.download import (
     needed_vocabularies,
 )
 from nmt_prep.stages.encode.encode_stage import Encode, licence_settings
-from nmt_prep.stages.pair_files import pair_files
+from nmt_prep.stages.limits import Limits
+from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.sentences import Sentences, documents_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
@@ -59,8 +60,8 @@ class Report(Stage[NoOutput, None]):
     version = 5
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        cleaned, divided = (Clean,) if config.clean is not None else (), (Divide,) if config.divides else ()
-        reads = (*self.reads, *cleaned, *divided)
+        later: tuple[type[AnyStage], ...] = pair_stages(config)[1:]  # all but compile
+        reads: tuple[type[AnyStage], ...] = (*self.reads, *later)
         existing = isinstance(config.vocab, ExistingVocab)
         of_documents = tuple(stage for stage in documents_stages(config) if stage is Sentences)
         return (*of_documents, *(stage for stage in reads if not existing or stage is not Sample))
@@ -214,20 +215,23 @@ def _corpora(job: Job, info: DatasetInfo) -> Json:
 def _flow(job: Job, profile: Json) -> Json:
     compiled, cleaned = counts_of(job), None if job.config.clean is None else job.read(Clean)
     divided = job.read(Divide) if job.config.divides else None
+    limited = job.read(Limits) if job.config.limits.pieces is not None else None
     sizes = _text_bytes(job.read(Compile).parts)
     left = {} if cleaned is None else _text_bytes(cleaned.parts)
-    last = {} if divided is None else _text_bytes(divided.parts)
+    last = _text_bytes({**(divided.parts if divided else {}), **(limited.parts if limited else {})})
     rejected = {} if cleaned is None else job.observed(Clean).rejected
 
     def flow(split: str, corpus: str) -> Json:
         counts = cleaned.corpora.get(split, {}).get(corpus) if cleaned else None
-        taken = divided.dropped.get(split, {}).get(corpus) if divided else None
+        later = {"division": divided.dropped.get(split, {}).get(corpus, {})} if divided else {}
+        if limited and (beyond := limited.corpora.get(split, {}).get(corpus)):
+            later["limits"] = {reason: pairs for reason, pairs in beyond.dropped.items() if pairs}
         return corpus_flow(
             as_json(compiled[split][corpus]),
             sizes.get((split, corpus), last.get((split, corpus), 0)),
             None if counts is None else {**as_json(counts), "bytes": left[split, corpus]},
             rejected[split][corpus].bytes if counts is not None else {},
-            None if taken is None else {"dropped": taken, "bytes": last[split, corpus]},
+            {"dropped": later, "bytes": last[split, corpus]} if (split, corpus) in last else None,
             profile.get(split, {}).get(corpus),
         )
 

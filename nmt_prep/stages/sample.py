@@ -42,7 +42,7 @@ from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_s
 from nmt_prep.stages.compile.compile_health import observed_sides
 from nmt_prep.stages.compile.compile_tasks import FAULTS
 from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
-from nmt_prep.stages.pair_files import pair_files, pair_stages
+from nmt_prep.stages.divide import divided_files, divided_stages
 from nmt_prep.stages.sentences import documents_stages
 from nmt_prep.text.chunks import UTF8_MARK, changed, raw_chunks
 
@@ -170,7 +170,7 @@ class Sample(Stage[SampleOutput, Sampled]):
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         if not _from_pairs(config):
             return (*documents_stages(config), Compile)
-        return (*(documents_stages(config) if not config.cleans("train") else ()), *pair_stages(config))
+        return (*(documents_stages(config) if not config.cleans("train") else ()), *divided_stages(config))
 
     def settings(self, config: Config) -> dict[str, object]:
         corpora = config.splits["train"]
@@ -307,7 +307,7 @@ def _left_lines(job: Job, corpus: Corpus, side: Side) -> CleanedLines:
     """Returns the lines that cleaning and hold-outs leave."""
     cleaned = corpus.role == "vocab"  # such lines are not among the pairs
     files = [part.below(job.directory_of(Clean)) for part in job.read(Clean).parts["train"]] if cleaned else None
-    parts = [part for part in files or pair_files(job)["train"] if part.corpus == corpus.name]
+    parts = [part for part in files or divided_files(job)["train"] if part.corpus == corpus.name]
     sizes = [part.source_bytes if side == "source" else part.target_bytes for part in parts]
     counts = job.read(Compile).corpora["train"][corpus.name]
     whole = counts.source_bytes if side == "source" else counts.target_bytes

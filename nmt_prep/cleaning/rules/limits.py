@@ -13,13 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import Lines, line_lengths, longest_tokens
-from pydantic import Field
 
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule, Values
 from nmt_prep.cleaning.rules.length import LENGTHS
-from nmt_prep.config.limits import TokenLimits
+from nmt_prep.config.limits import PieceLimits, TokenLimits
 from nmt_prep.config.vocab import WordSteps
 from nmt_prep.text.chain import Chain
 from nmt_prep.text.step import StepContext
@@ -30,8 +29,8 @@ _NO_SPACE = "[\x1c-\x1f]"  # White space for Python, but not for Perl
 class LimitsOptions(TokenLimits):
     """The limits of both sides."""
 
-    words: WordSteps = Field(default_factory=WordSteps)
-    """a list of steps, or {source: …, target: …}: what makes tokens of the text"""
+    words: WordSteps | None = None
+    """{source: …, target: …} with lists of steps, or null for none: what makes tokens of the text"""
 
 
 class LimitsRule(Rule[LimitsOptions]):
@@ -41,8 +40,9 @@ class LimitsRule(Rule[LimitsOptions]):
 
     def __init__(self, options: LimitsOptions, context: Context) -> None:
         self._sides, self._factors = context.sides, options.factors
+        words = options.words or WordSteps()
         self._chains = {
-            side: Chain.of(options.words.of(side), StepContext(context.language(side), context.base_dir))
+            side: Chain.of(words.of(side), StepContext(context.language(side), context.base_dir))
             for side in context.sides
         }
         self.files = {
@@ -51,14 +51,9 @@ class LimitsRule(Rule[LimitsOptions]):
             for step in chain.steps
             for name, path in step.files.items()
         }
-        both = context.sides == SIDES
-        high = [np.inf if limit is None else float(limit) for limit in (options.max, options.ratio, options.longest)]
-        self.columns = (*context.sides, *(["ratio"] if both else []), *(f"longest {side}" for side in context.sides))
-        self.bounds = (
-            *[Bounds(options.min, high[0])] * len(context.sides),
-            *([Bounds(high=high[1])] if both else []),
-            *[Bounds(high=high[2])] * len(context.sides),
-        )
+        columns, bounds = limit_bounds(options, context.sides)
+        self.columns = (*columns, *(f"longest {side}" for side in context.sides))
+        self.bounds = (*bounds, *[Bounds(high=_limit(options.longest))] * len(context.sides))
 
     def values(self, pairs: Pairs) -> Values:
         counted = [pairs.line_values(self, side, self._line_values) for side in self._sides]
@@ -75,6 +70,17 @@ class LimitsRule(Rule[LimitsOptions]):
             return token_counts(pc.replace_substring(lines, "|", ""))
         longest = token_counts(pc.replace_substring(lines, "|", " "))[:, 1]
         return np.stack([token_counts(lines)[:, 0], longest], axis=1)
+
+
+def _limit(given: float | None) -> float:
+    return np.inf if given is None else float(given)
+
+
+def limit_bounds(options: PieceLimits, sides: tuple[Side, ...]) -> tuple[tuple[str, ...], tuple[Bounds, ...]]:
+    """Returns the columns of the numbers of both sides and of their ratio, with their bounds."""
+    ratio = [("ratio", Bounds(high=_limit(options.ratio)))] if sides == SIDES else []
+    columns = [*((side, Bounds(options.min, _limit(options.max))) for side in sides), *ratio]
+    return tuple(name for name, _ in columns), tuple(bounds for _, bounds in columns)
 
 
 def token_counts(lines: pa.Array) -> npt.NDArray[np.float64]:

@@ -22,6 +22,7 @@ with delayed_imports():
 
 _CUT = 400  # Maximum width of a text in a table, in columns; JSON has the whole text
 
+_TextStage = Literal["compile", "clean", "divide", "limits", "encode"]
 _STAGE = "The pairs as this stage left them; by default, as text that goes into the records."
 _WHERE = "Show where a record comes from: its number, SHARD:POSITION, or the CORPUS:ROW that it was made from."
 _REGEX = "Only pairs with a side that matches (RE2; (?i) ignores case)."
@@ -30,7 +31,9 @@ _REGEX = "Only pairs with a side that matches (RE2; (?i) ignores case)."
 def view(
     config: ConfigArgument,
     overrides: SetOption = None,
-    stage: Annotated[Literal["compile", "clean", "divide", "encode"] | None, typer.Option(help=_STAGE)] = None,
+    stage: Annotated[
+        Literal["compile", "clean", "divide", "limits", "encode"] | None, typer.Option(help=_STAGE)
+    ] = None,
     split: Annotated[str, typer.Option(metavar="SPLIT", help="The split.")] = "train",
     corpus: CorpusOption = None,
     row: Annotated[int | None, typer.Option(min=0, help="The row of the corpus, counted from 0.")] = None,

@@ -15,10 +15,11 @@ _GROUP_NAMES = {
     "rules": ("rejects", "rules"),
     "duplicates": ("duplicates", "dedup"),
     "test sets": ("test sets", "tests"),
-    "division": ("pairs held out or over a limit", "limit"),
+    "division": ("pairs held out or left out", "split"),
+    "limits": ("pairs beyond limits", "limit"),
 }
 """Groups of reasons to drop a pair, in the order of the figure, with the name of their dropped pairs, and the label of
-the bar for the pairs left: at most 5 characters, so that the labels of all 7 bars have room."""
+the bar for the pairs left: at most 5 characters, so that the labels of all 8 bars have room."""
 
 _OF_DUPLICATES = {"duplicate_pair", "near_duplicate", "too_many_targets", "too_many_sources"}
 
@@ -44,7 +45,8 @@ def corpus_flow(
         compiled_bytes: UTF-8 bytes of both sides of the compiled pairs.
         cleaned: counts of the corpus in clean; None if it is not cleaned.
         rejected: bytes of the pairs that cleaning dropped, by reason.
-        divided: bytes that stay after hold-outs and limits, and counts of the others; None if there are none.
+        divided: counts of the pairs that hold-outs and limits drop, by group, and bytes of the others; None if there
+            are none.
         encoded: profile of the corpus; None if it is not encoded.
 
     Returns:
@@ -63,9 +65,10 @@ def corpus_flow(
         for reason, pairs in (cleaned["dropped"].items() if cleaned else ())
         if pairs
     ]
-    drops += [
-        {"group": "division", "reason": reason, "pairs": pairs, "bytes": None}
-        for reason, pairs in (divided["dropped"].items() if divided else ())
+    later = [
+        {"group": group, "reason": reason, "pairs": pairs, "bytes": None}
+        for group, dropped in (divided["dropped"].items() if divided else ())
+        for reason, pairs in dropped.items()
         if pairs
     ]
     fixed = {**compiled["altered"], **(cleaned["altered"] if cleaned else {})}
@@ -73,11 +76,11 @@ def corpus_flow(
     if cleaned:
         left = {"pairs": cleaned["pairs_out"], "bytes": cleaned["bytes"]}
     if divided:
-        left = {"pairs": left["pairs"] - sum(divided["dropped"].values()), "bytes": divided["bytes"]}
+        left = {"pairs": left["pairs"] - sum(drop["pairs"] for drop in later), "bytes": divided["bytes"]}
     return {
         "read": {"pairs": compiled["pairs_in"], "bytes": read_bytes},
         "compiled": {"pairs": compiled["pairs_out"], "bytes": compiled_bytes},
-        "drops": drops,
+        "drops": drops + later,
         "fixed": {name: lines for name, lines in fixed.items() if lines},
         "left": left,
         "encoded": None

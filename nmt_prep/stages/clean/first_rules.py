@@ -34,7 +34,7 @@ from nmt_prep.stages.clean.cleaned_corpora import CorpusWork, section_of
 from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartOutput, PartResult, PartTask, part_round
 
 if TYPE_CHECKING:
-    from nmt_prep.cleaning.cleaner import Judged
+    from nmt_prep.cleaning.cleaner import Cleaner, Judged
 
 _LOOKED_AT = 1000
 _NEARLY_ALL = 0.9
@@ -44,8 +44,12 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
     """Cleans one compiled part. It ticks for each pair."""
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
 
-    cleaner = Cleaner(task.of.cleaning, task.of.context, task.of.name)
     finder = None if task.of.against is None else LeakFinder.of(task.of.against)
+    return cleaned_part(task, Cleaner(task.of.cleaning, task.of.context, task.of.name), finder, tick)
+
+
+def cleaned_part(task: PartTask, cleaner: Cleaner, finder: LeakFinder | None, tick: Tick) -> PartResult:
+    """Writes the pairs of a part that a cleaner keeps. It ticks for each pair."""
     with PartOutput(task) as output:
         for batch in iter_pairs(task.part.path):
             rows = batch.column("row").to_numpy()

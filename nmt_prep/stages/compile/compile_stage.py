@@ -167,7 +167,8 @@ def _has_rows(config: Config, corpus: Corpus) -> bool:
 
     Other parts do not have them, so that the parts of older configs keep their bytes.
     """
-    return config.clean is not None or corpus.is_divided or bool(corpus.places) or corpus.pivot is not None
+    later = config.clean is not None or config.limits.pieces is not None or corpus.is_divided
+    return later or bool(corpus.places) or corpus.pivot is not None
 
 
 def _weight_key(config: Config, corpus: Corpus) -> str | None:

@@ -40,7 +40,7 @@ from nmt_prep.training.outputs import (
     kind_of,
     wanted_outputs,
 )
-from nmt_prep.training.outputs.output_pairs import EncodedPairs, IdPairs, TextPairs, id_pairs
+from nmt_prep.training.outputs.output_pairs import EncodedPairs, IdPairs, SegmentedPairs, TextPairs, id_pairs
 from nmt_prep.training.records.dataset_json import DATASET_FILE, DatasetInfo, load_dataset_info
 from nmt_prep.training.records.text_records import TextEncoder
 
@@ -272,6 +272,8 @@ def _shard_tasks(
             if records is not None and form == "ids" and options.order == "corpus":
                 text = shuffled[_lines_of(options, job.config, split)][number]
                 pairs = EncodedPairs(records.layout, (), start, stop - start, encoder, text)
+                if options.kind == "text" and run.segments:
+                    pairs = SegmentedPairs(text.plan, text.shard, text.spills, vocabularies=run.vocabularies, tags=tags)
             elif records is not None and form == "ids":
                 pairs = id_pairs(records.layout, held, start, stop, encoder)
             else:

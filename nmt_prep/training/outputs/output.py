@@ -55,6 +55,11 @@ class RunFacts:
     # language pair of each corpus by split, in index order; empty in a run with one language pair
     pairs: Mapping[str, Sequence[LanguagePair]] = field(default_factory=dict)
 
+    @property
+    def segments(self) -> bool:
+        """True if lines of pieces can have text that no piece covers, as those of subword_nmt without other frames."""
+        return not self.frames and all(built.facts.kind == "subword_nmt" for built in self.vocabularies.values())
+
     def pairs_of(self, split: str) -> Sequence[LanguagePair]:
         """Returns the language pair of each corpus of a split."""
         one = LanguagePair(self.languages["source"], self.languages["target"])

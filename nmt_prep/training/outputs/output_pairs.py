@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.subwords import SubwordNMTTokenizer, WordsTokenizer, inner_of
+from nmt_prep.subwords.facts import BuiltVocabulary
 from nmt_prep.training.records.record_columns import ShardIndex
 from nmt_prep.training.records.shard_reader import PairColumns, loss_mask, read_span
 from nmt_prep.training.records.shuffle_plan import Layout, ShardPlan
@@ -134,6 +138,31 @@ class EncodedPairs(IdPairs):
             columns = [batch.sources, batch.targets, pa.array(batch.corpora)]
             made = self.encoder.pairs(pa.record_batch(columns, names=["source", "target", "corpus"]), 0, 0, threads=1)
             yield IdBatch(made.inputs, made.targets, batch.corpora)
+
+
+@dataclass(frozen=True)
+class SegmentedPairs(TextPairs):
+    """The pairs of a shard as lines of pieces of subword_nmt, where text without an id stays as it is."""
+
+    vocabularies: Mapping[Side, BuiltVocabulary] = field(default_factory=dict)
+    tags: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)  # the first piece of each corpus, empty for none
+
+    def batches(self, path: Path) -> Iterator[TextBatch]:
+        for batch in super().batches(path):
+            source, target = (self._pieces(side, batch) for side in SIDES)
+            yield replace(batch, sources=source, targets=target)
+
+    def _pieces(self, side: Side, batch: TextBatch) -> pa.Array:
+        tokenizer = self.vocabularies[side].load()
+        lines = batch.sources if side == "source" else batch.targets
+        lines = tokenizer.changed(lines, 1) if isinstance(tokenizer, WordsTokenizer) else lines
+        inner = inner_of(tokenizer)
+        assert isinstance(inner, SubwordNMTTokenizer)
+        pieces = inner.segment(lines, 1).combine_chunks()
+        if not any(self.tags.get(side, ())):
+            return pieces
+        tags = pa.array([f"{tag} " if tag else "" for tag in self.tags[side]], pa.large_string())
+        return pc.binary_join_element_wise(tags.take(pa.array(batch.corpora)), pieces, pa.scalar("", pa.large_string()))
 
 
 def id_pairs(

@@ -27,6 +27,7 @@ from nmt_prep.runs.lineage import CorpusRows, Lineage
 from nmt_prep.runs.runner import check_current
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.clean import Clean
+from nmt_prep.stages.clean.cleaned_corpora import cleaned_corpora
 from nmt_prep.stages.clean.parts import REJECTED
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.divide import Divide
@@ -124,7 +125,24 @@ def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row,
     check_current(config, Encode, "the records")
     lineage = Lineage(outputs, split)
     row = asdict(lineage.trace(lineage.record(where)))
+    if config.cleans(split):
+        row["fixes"] = list(_fixes_of(outputs, Wanted(split, row["corpus"], row["row"], None, 1, None, pieces=False)))
     return next(_with_pieces(outputs, [row])) if pieces else row, lineage.pairs
+
+
+def _fixes_of(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:
+    """Yields the fixes that altered a row, in their order, with the line before and after."""
+    from nmt_prep.cleaning.cleaner import chains_of  # noqa: PLC0415  (loads all rules)
+
+    config = outputs.config
+    [raw] = _one_row(outputs, _parts(outputs, Compile, wanted.split), wanted)
+    for cleaned in cleaned_corpora(config):
+        if (cleaned.split, cleaned.corpus.name) == (wanted.split, wanted.corpus):
+            for side, chain in chains_of(cleaned.cleaning, cleaned.context(config)).items():
+                lines = [line[0].as_py() for line in chain.trace(pa.array([raw[side]]))]
+                for fix, before, after in zip(chain.labels, lines, lines[1:], strict=False):
+                    if before != after:
+                        yield {"fix": fix, "side": side, "before": before, "after": after}
 
 
 def _of_parts(wanted: Wanted, parts: Iterable[PairFile]) -> Iterator[Row]:

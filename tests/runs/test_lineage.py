@@ -11,6 +11,7 @@ from nmt_prep.base.errors import ArgumentError
 from nmt_prep.config import Config
 from nmt_prep.pipeline.stage import outputs_in
 from nmt_prep.runs.lineage import FilePlace, Lineage
+from nmt_prep.runs.viewing import trace
 from nmt_prep.stages import STAGES
 from nmt_prep.training.records.shard_reader import read_shard
 from tests.stages.runs import config_of as small_config
@@ -93,7 +94,12 @@ def test_places_in_files_are_lines_from_1(tmp_path: Path) -> None:
 
 def test_rows_that_are_not_in_the_records_are_explained(tmp_path: Path) -> None:
     rules = {"length": {"max": 6, "unit": "char"}}
-    lineage = made(tmp_path, config_of(tmp_path, clean={"preset": "none", "rules": rules, "allow_empty": True}))
+    fix = {"source": [{"replace": {"pattern": "^two 39$"}}, {"replace": {"pattern": "e 8", "with": "e-8"}}, "nfc"]}
+    clean = {"preset": "none", "fix": fix, "rules": rules, "allow_empty": True}
+    config = config_of(tmp_path, clean=clean)
+    lineage = made(tmp_path, config)
+    traced, _ = trace(config, "train", "plain:8", pieces=False)
+    assert traced["fixes"] == [{"fix": "replace-2", "side": "source", "before": "one 8", "after": "one-8"}]
     for where, message in (
         ("plain:7", "row 7 of plain was dropped by compile: empty_both"),
         ("objects:3", "row 3 of objects was dropped by compile: blank"),
@@ -104,6 +110,7 @@ def test_rows_that_are_not_in_the_records_are_explained(tmp_path: Path) -> None:
                 "  source: two 12\n  target: zwei 12"
             ),
         ),
+        ("table:39", "row 39 of table was dropped by clean: empty, replace.source"),
         ("plain:60", "there is no row 60 in plain; its rows are 0 to 59"),
         ("news:1", "train has no shard and no corpus 'news' (corpora: plain, table, objects)"),
         ("3:0", "there is no number 3 among the 3 shards of train, which are counted from 0"),

@@ -112,6 +112,8 @@ def _print_trace(config: Config, split: str, where: str, *, pieces: bool, as_jso
     table.add_row("corpus", f"{traced['corpus']}, row {traced['row']:,}")
     for place in traced["files"]:
         table.add_row("file", f"{cell(place['file'], _CUT)}, {place['unit']} {place['number']:,}")
+    for fix in traced.get("fixes", ()):
+        table.add_row("fix", f"{fix['fix']}, {fix['side']}: “{_text(fix['before'])}” to “{_text(fix['after'])}”")
     for name in (*SIDES, *(name for name in traced if name.endswith("_pieces"))):
         table.add_row(name.replace("_", " "), _text(traced[name]))
     console.print(table)

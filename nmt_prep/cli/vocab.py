@@ -80,15 +80,13 @@ def encode(
         around = frame.Frame.of(tokenizer, tag, eos=False)
     except VocabularyError as error:
         raise VocabularyError(f"--tag: {vocab}: {error}") from error
-    inner = subwords.inner_of(tokenizer)
     written: Callable[[Ragged], pa.Array] = piece_text.id_lines
     if form == "pieces":
         written = piece_text.PieceText(tokenizer).lines
 
     def encoded(text: pa.Array) -> pa.Array:
-        if form == "pieces" and isinstance(inner, subwords.SubwordNMTTokenizer):
-            changed = tokenizer.changed(text, threads) if isinstance(tokenizer, subwords.WordsTokenizer) else text
-            pieces = inner.segment(changed, threads).combine_chunks()  # also pieces without an id
+        pieces = subwords.segmented(tokenizer, text, threads) if form == "pieces" else None
+        if pieces is not None:
             return pieces if tag is None else pc.binary_join_element_wise(f"{tag}", pieces, " ")
         return written(around.around(tokenizer.encode_batch(text, threads)))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.config import ExistingVocab
 from nmt_prep.config.vocab import VocabOptions
@@ -91,6 +93,15 @@ def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> To
 def inner_of(tokenizer: Tokenizer) -> Tokenizer:
     """Returns the tokenizer without the steps before it."""
     return tokenizer.inner if isinstance(tokenizer, WordsTokenizer) else tokenizer
+
+
+def segmented(tokenizer: Tokenizer, lines: pa.Array, threads: int | None = None) -> pa.Array | None:
+    """Returns lines as pieces separated by spaces, also those without an id; None for dialects without such pieces."""
+    inner = inner_of(tokenizer)
+    if not isinstance(inner, SubwordNMTTokenizer):
+        return None
+    changed = tokenizer.changed(lines, threads) if isinstance(tokenizer, WordsTokenizer) else lines
+    return inner.segment(changed, threads).combine_chunks()
 
 
 def dialect_in(path: Path) -> Dialect[Any]:

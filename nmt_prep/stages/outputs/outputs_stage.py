@@ -339,7 +339,9 @@ def _description(made: Made[Any]) -> dict[str, object]:
         "seed": made.run.seed,
         "fingerprint": made.run.fingerprint,
         "vocab": {
-            side: {"file": f"../../vocab/{built.path.name}", **{name: getattr(built.facts, name) for name in _FACTS}}
+            side: {"file": f"../../vocab/{built.path.name}"}
+            | ({} if built.facts.words is None else {"words": f"../../vocab/{built.facts.words}"})
+            | {name: getattr(built.facts, name) for name in _FACTS}
             for side, built in made.run.vocabularies.items()
         },
         "corpora": {split: list(names) for split, names in made.run.corpora.items()},

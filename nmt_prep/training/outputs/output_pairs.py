@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.base.columns import Ragged, TextColumn
 from nmt_prep.base.sides import SIDES, Side
-from nmt_prep.subwords import SubwordNMTTokenizer, WordsTokenizer, inner_of
+from nmt_prep.subwords import segmented
 from nmt_prep.subwords.facts import BuiltVocabulary
 from nmt_prep.training.records.record_columns import ShardIndex
 from nmt_prep.training.records.shard_reader import PairColumns, loss_mask, read_span
@@ -155,10 +155,8 @@ class SegmentedPairs(TextPairs):
     def _pieces(self, side: Side, batch: TextBatch) -> pa.Array:
         tokenizer = self.vocabularies[side].load()
         lines = batch.sources if side == "source" else batch.targets
-        lines = tokenizer.changed(lines, 1) if isinstance(tokenizer, WordsTokenizer) else lines
-        inner = inner_of(tokenizer)
-        assert isinstance(inner, SubwordNMTTokenizer)
-        pieces = inner.segment(lines, 1).combine_chunks()
+        pieces = segmented(tokenizer, lines, 1)
+        assert pieces is not None
         if not any(self.tags.get(side, ())):
             return pieces
         tags = pa.array([f"{tag} " if tag else "" for tag in self.tags[side]], pa.large_string())

@@ -42,6 +42,18 @@ def test_pieces_are_those_of_the_records(tmp_path: Path, kind: str) -> None:
         assert set(words) <= set(listed)
 
 
+def test_pieces_without_an_id_in_the_order_of_the_corpus(tmp_path: Path) -> None:
+    vocab = {"kind": "subword_nmt", "merges": 20, "joint": True, "words": ["lowercase"], "reserved": ["<2zh>"]}
+    train = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh", "tag": {"source": "<2zh>"}}
+    dev = {"name": "y", "url": {"source": "d.en", "target": "d.zh"}, "tag": {"source": "<2zh>"}}
+    (tmp_path / "d.en").write_text("Time Ωx\nTime\n")
+    (tmp_path / "d.zh").write_text("Ωx\na\n")
+    text = {"kind": "text", "order": "corpus"}
+    outputs = run_outputs(tmp_path, text, vocab=vocab, splits={"train": [train], "dev": [dev]})
+    assert lines_of(outputs / "text" / "dev-00000-of-00001.en") == ["<2zh> time ω@@ x", "<2zh> time"]
+    assert lines_of(outputs / "text" / "dev-00000-of-00001.zh") == ["ω@@ x", "a"]
+
+
 def test_text_is_that_of_the_corpus_in_the_order_of_the_records(tmp_path: Path) -> None:
     written = {"kind": "text", "pieces": False, "corpus": True, "vocab": []}
     outputs = run_outputs(tmp_path, written, vocab={"size": 200})

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from html.entities import html5
 
+import regex
+
 _WHITESPACE = re.compile("[\t\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _REFERENCE = re.compile(r"&(?:#([0-9]+)|#[xX]([0-9a-fA-F]+)|([0-9a-zA-Z]+));")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -78,3 +80,85 @@ def ligatures(line: str) -> str:
 def width(line: str) -> str:
     """Replaces full-width ASCII."""
     return "".join(chr(ord(c) - 0xFEE0) if 0xFF01 <= ord(c) <= 0xFF5E else c for c in line)
+
+
+_EAST_ASIAN = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}ー]"
+_MARK = r"(?:(?!\p{L})[\u3000-\u303f\ufe30-\ufe4f\uff00-\uff65・])"
+_STRETCH = regex.compile(
+    rf"(?P<space> +)|(?P<east>{_EAST_ASIAN}+)|(?P<mark>{_MARK}+)|(?:(?! |{_EAST_ASIAN}|{_MARK}).)+"
+)
+
+
+def join_east_asian(line: str) -> str:
+    """Joins Chinese and Japanese characters, and separates Latin words from them."""
+    joined, left, left_kind, spaced = "", "", "", False
+    for match in _STRETCH.finditer("".join(" " if c.isspace() else c for c in line)):
+        kind, text = match.lastgroup or "other", match[0]
+        if kind == "space":
+            spaced = True
+            continue
+        if (left_kind, kind) == ("other", "east"):
+            other, touching = left, r"\p{L}[\p{L}\p{N}\p{M}]*$"
+        else:
+            other, touching = text, r"^[\p{N}\p{M}]*\p{L}"
+        if (
+            left_kind == kind == "other"
+            or ({left_kind, kind} == {"other", "east"} and regex.search(touching, other))
+            or ({left_kind, kind} == {"other", "east"} and spaced and regex.search(r"\p{L}", other))
+        ):
+            joined += " "
+        joined, left, left_kind, spaced = joined + text, text, kind, False
+    return joined
+
+
+_HEADING = re.compile("([ \t]*)(={2,6})(?!=) *([^= ][^=]*)((?<!=)\\2)(?!=)(?=[ \t]|$)")
+
+
+def wiki(line: str) -> str:
+    """Removes the markup of wikis."""
+    cuts: list[tuple[int, int, bool]] = []  # begin, end, and whether it is a template
+    brackets: list[tuple[str, int, int]] = []  # kind, begin, and begin of the text
+    at = 0
+    if heading := _HEADING.match(line):
+        at = heading.start(3)
+        cuts += [(heading.start(2), at, False), (*heading.span(4), True)]
+        if heading.end() == len(line):
+            cuts[-1] = (at + len(heading[3].rstrip(" ")), len(line), False)
+    while at < len(line):
+        two, size = line[at : at + 2], 1
+        if two[0] == "'":
+            size = len(line) - at - len(line[at:].lstrip("'"))
+            cuts += [(at, at + (3 if size < 5 else 5), False)] * (size >= 3)
+        elif two in ("[[", "{{"):
+            size = 2
+            brackets.append((two, at, at + 2))
+        elif two == "]]":
+            size = 2
+            if brackets and brackets[-1][0] == "[[":
+                _, begin, text = brackets.pop()
+                if text == at > begin + 2:  # [[a|]]
+                    cuts += [(begin, begin + 2, False), (at - 1, at + 2, False)]
+                else:
+                    cuts += [(begin, text, False), (at, at + 2, False)]
+        elif two == "}}" and any(kind == "{{" for kind, _, _ in brackets):
+            while brackets[-1][0] == "[[":
+                brackets.pop()
+            _, begin, text = brackets.pop()
+            size = 3 if line[text] == "{" and line[at + 2 : at + 3] == "}" else 2
+            cuts.append((begin, at + size, True))
+        elif two[0] == "|" and brackets and brackets[-1][0] == "[[":
+            brackets[-1] = (*brackets[-1][:2], at + 1)
+        at += size
+    return _without(line, sorted(cuts))
+
+
+def _without(line: str, cuts: list[tuple[int, int, bool]]) -> str:
+    made, at = "", 0
+    for begin, end, template in cuts:
+        if end <= at:
+            continue
+        made, at = made + line[at:begin], end
+        if template and made[-1:] in ("", " "):
+            at += line[at : at + 1] == " "
+            made = made[:-1] if at == len(line) else made
+    return made + line[at:]

@@ -13,9 +13,12 @@ import pyarrow as pa
 import pytest
 import regex
 from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION as UNICODE_VERSION
+from _nmt_prep_core import Lines, han_counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from make_han_tables import only_in
 
+from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import InvalidTextError
 from nmt_prep.text.chain import Chain
 from nmt_prep.text.step import StepContext
@@ -156,7 +159,7 @@ PATTERNS = st.lists(
 
 
 @given(pattern=PATTERNS, lines=st.lists(st.text("ab 1\t\u2028x", max_size=5), max_size=8))
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(150))
 def test_joined_lines_are_replaced_as_lines(pattern: list[tuple[str, str]], lines: list[str]) -> None:
     written = "".join(f"{part}{repeat}" if len(part) == 1 or part[0] in "\\[" else part for part, repeat in pattern)
     try:
@@ -295,6 +298,28 @@ def test_core_gives_the_same_as_the_python_twins(lines: list[str]) -> None:
         assert result.lines.to_pylist() == expected, name
         altered = sum(before != after for before, after in zip(lines, expected, strict=True))
         assert result.altered == (altered,), name
+
+
+WIKI = [*"=[]{}'| ab", "==", "[[", "]]", "{{", "}}", "'''"]
+SPACED = [*"ab1.+,（A） 我字アー々。，・“”\u0301Ａ１\u3000", " ", " "]
+
+
+@given(line=st.lists(st.sampled_from(WIKI)).map("".join), spaced=st.lists(st.sampled_from(SPACED)).map("".join))
+@settings(max_examples=examples(300))
+def test_wiki_and_spaces_give_the_same_as_the_python_twins(line: str, spaced: str) -> None:
+    assert fixed(["wiki"], line) == [reference.wiki(line)]
+    assert fixed([{"detokenize": "spaces"}], spaced, language="zh") == [reference.join_east_asian(spaced)]
+
+
+def test_characters_of_one_script_are_those_of_opencc() -> None:
+    pytest.importorskip("opencc")
+    simplified, traditional = only_in("s2t", "big5"), only_in("t2s", "gb2312")
+    column = TextColumn.from_strings([chr(point) for point in range(0x3000, 0xAFFF)] + ["国a國這", ""])
+    counts = [found.astype(int).tolist() for found in han_counts(Lines(column.data, column.offsets))]
+    sets = [(simplified - traditional, [1, 0]), (traditional - simplified, [2, 0])]
+    for found, (characters, last) in zip(counts, sets, strict=True):
+        assert found[-2:] == last
+        assert {0x3000 + index for index, count in enumerate(found[:-2]) if count} == characters
 
 
 @pytest.mark.skipif(unicodedata.unidata_version != UNICODE_VERSION, reason="this Python has another Unicode version")

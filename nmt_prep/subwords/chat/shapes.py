@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords.added import AddedToken, AddedTokenFinder
@@ -26,6 +26,23 @@ _OPEN, _CLOSE = "\ue0d4", "\ue0d5"  # Around the number of a turn
 _TURN = re.compile(f"{_OPEN}(\\d)([{USER}{ANSWER}]){_CLOSE}")
 _NAMES = re.compile(r"<\|[^|<>\s]+\|>")  # Texts that look like added tokens
 _PROBES = ("x", "  x  ", "\nx\n", "\tx\n\ny", "<b>&\"'\\x</b>", "İß X.", "[x] {y}", "x ")
+
+
+class Treatment(NamedTuple):
+    """What a template does with a text: ``keep``, a method of ``str``, or ``render`` for anything else."""
+
+    method: Literal["keep", "strip", "lstrip", "rstrip", "render"]
+    characters: str | None = None  # the characters that the method strips; None for white space
+
+    def of(self, text: str) -> str:
+        """Returns the text as the template writes it."""
+        return text if self.method == "keep" else str(getattr(text, self.method)(self.characters))
+
+
+_TREATMENTS = (
+    Treatment("keep"),
+    *(Treatment(method, own) for own in (None, "\n") for method in ("strip", "lstrip", "rstrip")),
+)
 
 
 class Segment(NamedTuple):
@@ -62,8 +79,8 @@ class Shapes:
     only: TurnShape
     # shapes of the first turn of several, of later ones, and of the last one; or why there are none
     several: tuple[TurnShape, TurnShape, TurnShape] | str
-    user: str  # what the template does with the text of a user: "keep", "strip", or "render" for anything else
-    answer: str  # likewise for answers
+    user: Treatment  # what the template does with the text of a user
+    answer: Treatment  # likewise for answers
     searched: tuple[str, ...]  # texts may be rendered in another way if they contain one of these
     around: tuple[str, str, str]  # the texts around those of a single turn
 
@@ -262,12 +279,13 @@ def _common(alone: Sequence[object], ids: Sequence[object]) -> int:
     return next((n for n, (a, b) in enumerate(zip(alone, ids, strict=False)) if a != b), min(len(alone), len(ids)))
 
 
-def _treatment(template: ChatTemplate, system: str | None, around: tuple[str, str, str], answers: bool) -> str:
-    """Returns what the template does with the texts of users, or with answers: keep, strip or render."""
+def _treatment(template: ChatTemplate, system: str | None, around: tuple[str, str, str], answers: bool) -> Treatment:
+    """Returns what the template does with the texts of users, or with answers."""
     outcomes = rendered_texts(template, system, around, _PROBES, answers)
-    if outcomes == list(_PROBES):
-        return "keep"
-    return "strip" if outcomes == [probe.strip() for probe in _PROBES] else "render"
+    for treatment in _TREATMENTS:
+        if outcomes == [treatment.of(probe) for probe in _PROBES]:
+            return treatment
+    return Treatment("render")
 
 
 def rendered_texts(

@@ -29,6 +29,7 @@ from nmt_prep.subwords.chat.shapes import (
     Border,
     Segment,
     Shapes,
+    Treatment,
     TurnShape,
     rendered_row,
     rendered_texts,
@@ -45,6 +46,7 @@ from nmt_prep.training.records.text_records import Subwords, TextEncoder
 
 _NOTHING = pa.scalar("", pa.large_string())
 _WHITE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+_STRIPS = {"strip": pc.utf8_trim, "lstrip": pc.utf8_ltrim, "rstrip": pc.utf8_rtrim}
 _SWALLOWED = "".join(character for character in _WHITE if character not in "\x1c\x1d\x1e\x1f")
 
 
@@ -149,7 +151,7 @@ def _shapes(maker: RowMaker, system: str | None) -> Shapes:
     parts: tuple[int | Segment, ...] = (*frame.before, Segment(USER + ANSWER, first=True), *frame.after)
     only = TurnShape(parts, Border(len(frame.before), USER), Border(len(parts)))
     without = "records of documents need a chat template: set records.template to chat"
-    return Shapes(only, without, "keep", "keep", (), ("", "", ""))
+    return Shapes(only, without, Treatment("keep"), Treatment("keep"), (), ("", "", ""))
 
 
 def _columns(ids: Ragged, bounds: Ragged) -> PairColumns:
@@ -164,12 +166,14 @@ def _treated(
     Texts around which it writes other text are unchanged, and marked with True.
     """
     treatment = shapes.answer if answers else shapes.user
-    asked = np.full(len(texts), treatment == "render")
-    if treatment != "render":
+    asked = np.full(len(texts), treatment.method == "render")
+    if treatment.method != "render":
         asked |= np.asarray(pc.equal(pc.binary_length(texts), 0))
         for searched in shapes.searched:
             asked |= np.asarray(pc.match_substring(texts, searched))
-    treated = pc.utf8_trim(texts, characters=_WHITE) if treatment == "strip" else texts
+    treated = texts
+    if (strip := _STRIPS.get(treatment.method)) is not None:
+        treated = strip(texts, characters=treatment.characters or _WHITE)
     if not asked.any():
         return treated, asked
     written = rendered_texts(template, system, shapes.around, texts.filter(pa.array(asked)).to_pylist(), answers)

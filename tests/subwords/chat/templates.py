@@ -48,7 +48,10 @@ MARKED = """{%- for message in messages %}
     {%- else %}
         {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
     {%- endif %}
-{%- endfor %}"""
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+{%- endif %}"""
 
 # trims, and begins with bos, as templates of Llama 3 and Gemma do
 TRIMMED = """{{ bos_token }}{% for message in messages %}<|im_start|>{{ message.role }}
@@ -128,6 +131,10 @@ def write_tokenizer(directory: Path, template: str, kind: str = "bytes") -> Path
     tokenizer.add_special_tokens([AddedToken(name, normalized=False, **flags) for name in _SPECIAL])
     path = directory / "tokenizer.json"
     tokenizer.save(str(path))
-    config = {"bos_token": {"content": "<s>"}, "eos_token": "<|im_end|>", "chat_template": template}
+    config = {
+        "bos_token": {"__type": "AddedToken", "content": "<s>"},
+        "eos_token": "<|im_end|>",
+        "chat_template": template,
+    }
     (directory / "tokenizer_config.json").write_text(json.dumps(config))
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from itertools import pairwise
 from pathlib import Path
@@ -49,13 +50,20 @@ class Blocks(Extension):
         return f"\ue000{caller()}\ue001"
 
 
-def whole(template: str, texts: list[str], system: str | None, prompted: bool = False) -> str:
+@functools.cache
+def compiled(template: str) -> Any:
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Blocks])
+    return environment.from_string(template)
+
+
+def whole(template: str, texts: list[str], system: str | None, prompted: bool = False) -> str:
     roles = ["user", "assistant"] * len(texts)
     messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]
     first = [] if system is None else [{"role": "system", "content": system}]
-    return environment.from_string(template).render(
-        messages=[*first, *messages], add_generation_prompt=prompted, bos_token="<s>", eos_token="<|im_end|>"
+    return str(
+        compiled(template).render(
+            messages=[*first, *messages], add_generation_prompt=prompted, bos_token="<s>", eos_token="<|im_end|>"
+        )
     )
 
 

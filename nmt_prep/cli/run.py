@@ -32,7 +32,7 @@ from nmt_prep.pipeline.stage import outputs_in
 with delayed_imports():
     from nmt_prep.runs import finished_run, runner
     from nmt_prep.stages import vocab as vocab_stage
-    from nmt_prep.subwords import frame
+    from nmt_prep.subwords import frame, words
     from nmt_prep.training import batches, records
 
 if TYPE_CHECKING:
@@ -242,7 +242,8 @@ def batch_preview(config: Config) -> str:
     if config.records.layout == "causal":
         return _row_preview(config)
     options = config.input.model_dump() | {"documents": config.training.is_plain}  # refused with stages or modifiers
-    batch = next(batches.read_records(config.run_dir, "train", **options, packed=False), None)
+    with words.trusting(vocab_stage.steps_dir(config)):
+        batch = next(batches.read_records(config.run_dir, "train", **options, packed=False), None)
     if batch is None:
         return f"no pair of train is within input.max_length = {config.input.max_length}; there is no batch to show"
     shapes = [[len(side), int(side.lengths.max())] for side in batch]

@@ -35,7 +35,7 @@ from nmt_prep.stages.encode.encode_stage import Encode
 from nmt_prep.stages.limits import Limits, limited_splits, rejected_files
 from nmt_prep.stages.pair_files import files_after
 from nmt_prep.stages.sentences import documents_stages
-from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, steps_dir
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.training.records.causal_rows import divided_rows
@@ -273,7 +273,8 @@ class _Decoder:
         self.layout = info.layout
         self.columns = [name for name in info.columns if name not in REPEATED]
         directory = outputs.directory_of(Encode)
-        self.encoder = TextEncoder.of(directory, info, wanted.split) if info.layout == "text" else None
+        code = steps_dir(outputs.config)
+        self.encoder = TextEncoder.of(directory, info, wanted.split, base_dir=code) if info.layout == "text" else None
         self._frames: dict[Side, str | None] = {"source": info.vocab.source.frame, "target": info.vocab.target.frame}
         self._names = np.array([corpus.name for corpus in info.corpora[wanted.split]], object)
         self._wanted = wanted

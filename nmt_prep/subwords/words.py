@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,20 @@ def is_words(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(64).replace(b"\n", b"").startswith(_MARK)
+
+
+@contextmanager
+def trusting(directory: Path | None) -> Iterator[None]:
+    """Lets vocabularies run steps of a directory in this process; None for no more than before."""
+    before = os.environ.get(STEPS_DIR)
+    if directory is not None:
+        os.environ[STEPS_DIR] = str(directory)
+    try:
+        yield
+    finally:
+        if directory is not None:
+            os.environ.pop(STEPS_DIR)
+            os.environ.update({} if before is None else {STEPS_DIR: before})
 
 
 class WordsTokenizer(Tokenizer):

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -70,15 +71,19 @@ class LineProgram:
             if readable:
                 piece = os.read(output, _PIECE)
                 if not piece:
-                    raise TokenizerError(f"{self._shown} ended after {ends} of {len(lines)} lines{self._last_words()}")
+                    raise TokenizerError(
+                        f"{self._shown} ended after {ends} of {len(lines)} lines, at the line "
+                        f"{lines[ends].as_py()[:60]!r}{self._last_words()}"
+                    )
                 found += piece
                 ends += piece.count(b"\n")
             if readable or writable:
                 heard = time.monotonic()
             elif time.monotonic() - heard > SILENT_SECONDS:
                 raise TokenizerError(
-                    f"{self._shown} wrote {ends} of {len(lines)} lines, and nothing for {SILENT_SECONDS:g} s; it must "
-                    "flush its output after each line, as programs under stdbuf -oL and python -u do"
+                    f"{self._shown} wrote {ends} of {len(lines)} lines, and nothing for {SILENT_SECONDS:g} s at the "
+                    f"line {lines[ends].as_py()[:60]!r}; it must flush its output after each line, as programs under "
+                    "stdbuf -oL and python -u do"
                 )
             if len(found) > limit:
                 raise TokenizerError(f"{self._shown} wrote more than {limit:,} bytes for {len(lines)} lines")
@@ -120,6 +125,6 @@ class LineProgram:
         shown = last.decode(errors="backslashreplace").strip().rpartition("\n")[2]
         return f": {shown}" if shown else ""
 
-    def __del__(self) -> None:
-        if self._owner == os.getpid():
+    def __del__(self, current: Callable[[], int] = os.getpid) -> None:  # at the end of Python, `os` is gone
+        if self._owner == current():
             self._stack.close()

@@ -153,7 +153,7 @@ def test_a_program_is_kept_running(context: StepContext) -> None:
     ("command", "problem"),
     [
         ("absent", "there is no program 'absent' on the PATH"),
-        ("sh -c 'read x; echo oh no >&2; exit 3'", "ended after 0 of 2 lines: oh no"),
+        ("sh -c 'read x; echo oh no >&2; exit 3'", "ended after 0 of 2 lines, at the line 'a': oh no"),
         ("sh -c 'while read x; do printf \"\\\\377\\\\n\"; done'", "line 1 is not UTF-8"),
         ("yes", "wrote more than 2 lines"),
         ("sort", "it must flush its output after each line"),

@@ -14,6 +14,7 @@ from nmt_prep.base.errors import ConfigError, RecordsError
 from nmt_prep.base.sides import Side
 from nmt_prep.config import Config
 from nmt_prep.config.training import TrainingSettings
+from nmt_prep.stages.vocab import steps_dir
 from nmt_prep.training.batches.row_stream import TextStream, stream_of_records
 from nmt_prep.training.batches.source import fingerprint
 from nmt_prep.training.batches.staged import FilePairs
@@ -69,8 +70,7 @@ def open_stream(
         training = _renamed(file, [corpus.name for corpus in info.corpora[split]], opustrainer)
         seed, key, base = file.seed, str(opustrainer), opustrainer.parent
     subwords = training.subwords if split == "train" else {}
-    steps_dir = None if config is None else config.base_dir
-    encoder = TextEncoder.of(records, info, split, subwords, seed, steps_dir) if form == "pieces" else None
+    encoder = TextEncoder.of(records, info, split, subwords, seed, steps_dir(config)) if form == "pieces" else None
     return Opened(
         stream_of_records(records, info, split, training, seed, base, key),
         _digest(fingerprint(info, split), training, seed),

@@ -29,7 +29,7 @@ from nmt_prep.stages.encode.encode_stage import Encode, check_outputs, licence_s
 from nmt_prep.stages.outputs.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows
 from nmt_prep.stages.outputs.shuffled_text import SPILL_TEXT, Wanted, is_linked, shuffled_text
 from nmt_prep.stages.pair_files import pair_files, pair_stages
-from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, tag_settings
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, steps_dir, tag_settings
 from nmt_prep.training.outputs import (
     Form,
     Made,
@@ -254,7 +254,7 @@ def _shard_tasks(
         recorded = () if records is None else records.splits[split].shards
         encodes = records is not None and (records.layout == "text" or options.order == "corpus")
         encoder = (
-            TextEncoder.of(directory, records, split, base_dir=job.config.base_dir)
+            TextEncoder.of(directory, records, split, base_dir=steps_dir(job.config))
             if records is not None and encodes
             else None
         )

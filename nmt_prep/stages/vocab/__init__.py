@@ -5,6 +5,7 @@ from nmt_prep.stages.vocab.vocab_stage import (
     Vocabulary,
     built_vocabularies,
     corpus_frames,
+    steps_dir,
     tag_settings,
 )
 from nmt_prep.subwords.facts import BuiltVocabulary
@@ -15,5 +16,6 @@ __all__ = [
     "Vocabulary",
     "built_vocabularies",
     "corpus_frames",
+    "steps_dir",
     "tag_settings",
 ]

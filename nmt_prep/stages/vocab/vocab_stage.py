@@ -12,6 +12,7 @@ from nmt_prep.base.artefacts import as_json, atomic_write, write_json
 from nmt_prep.base.errors import ConfigError, NmtPrepError, VocabularyError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, Corpus, ExistingVocab
+from nmt_prep.config.problems import checked_options
 from nmt_prep.config.vocab import SubwordNMTVocab, VocabOptions
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
@@ -56,6 +57,7 @@ from nmt_prep.subwords.words import SUFFIX as WORDS_SUFFIX
 from nmt_prep.subwords.words import copy_chain, files_of, is_words
 from nmt_prep.text.chain import Chain
 from nmt_prep.text.step import StepContext
+from nmt_prep.text.steps.truecase import TruecaseOptions
 
 
 def existing_settings(config: Config, options: ExistingVocab) -> dict[str, object]:
@@ -91,6 +93,10 @@ def words_files(config: Config) -> dict[str, Path]:
         if trained is not None and isinstance(config.vocab, ExistingVocab):
             raise VocabularyError(f"{key}: truecase: train is for a vocabulary that is trained; name a model")
         try:
+            if trained is not None:
+                spec = config.vocab.words.of(side)[trained]
+                given = None if isinstance(spec, str) else spec["truecase"]
+                checked_options("truecase", TruecaseOptions, given if isinstance(given, Mapping) else {"model": given})
             chain = Chain.of(specs, StepContext(getattr(config.languages, side), config.base_dir))
         except ValueError as error:
             raise VocabularyError("\n".join(f"{key}: {line}" for line in str(error).splitlines())) from error
@@ -438,8 +444,16 @@ def size_warnings(config: Config, built: VocabOutput) -> tuple[HealthWarning, ..
 def built_vocabularies(job: Outputs) -> dict[Side, BuiltVocabulary]:
     """Returns the vocabularies that the vocab stage trained, for the stages that depend on it."""
     output, directory = job.read(Vocabulary), job.directory_of(Vocabulary)
-    base_dir = None if job.config is None else job.config.base_dir
-    return {side: BuiltVocabulary(directory / facts.file, facts, base_dir) for side, facts in output.sides().items()}
+    code = steps_dir(job.config)
+    return {side: BuiltVocabulary(directory / facts.file, facts, code) for side, facts in output.sides().items()}
+
+
+def steps_dir(config: Config | None) -> Path | None:
+    """Returns the directory of code that the steps before vocabularies may run; None for steps from elsewhere."""
+    if config is None:
+        return None
+    own = [bool(config.vocab.words.of(side)) for side in SIDES]
+    return config.base_dir if all(own) or (any(own) and not isinstance(config.vocab, ExistingVocab)) else None
 
 
 def tag_settings(config: Config) -> dict[str, object]:

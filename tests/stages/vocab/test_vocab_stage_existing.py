@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.base.errors import ConfigError, DownloadError, VocabularyError
+from nmt_prep.base.errors import ConfigError, DownloadError, TokenizerError, VocabularyError
+from nmt_prep.cli.run import batch_preview
 from nmt_prep.training.records.dataset_json import load_dataset_info
 from nmt_prep.training.records.shard_reader import read_shard
 from tests.corpus import corpus_config, pair, write_corpus
@@ -336,3 +337,30 @@ def test_steps_that_cannot_be_before_a_vocabulary(tmp_path: Path, words: Any, pr
     with pytest.raises(VocabularyError, match=problem.replace("?", r"\?")):
         run(tmp_path, "vocab", vocab={"from": name, "words": words})
     assert not (tmp_path / "run" / "extracted").exists()
+
+
+def test_code_of_steps_from_elsewhere_is_not_run(tmp_path: Path) -> None:
+    save_vocabulary(tmp_path / "v.model", "sentencepiece")
+    entry = {"step": "program", "options": {"command": "touch harm"}, "files": {}, "copies": {}}
+    chain = {"words": 1, "language": "en", "vocabulary": "v.model", "steps": [entry]}
+    (tmp_path / "v.words.json").write_text(json.dumps(chain))
+    with pytest.raises(TokenizerError, match="has the step program, which runs 'touch harm'; if you trust it, set"):
+        run(
+            tmp_path,
+            vocab={"from": {"source": "v.words.json", "target": "v.model"}, "words": {"target": ["lowercase"]}},
+        )
+    assert not [*tmp_path.rglob("harm")]
+
+
+def test_code_of_steps_of_a_config_runs_in_its_commands(tmp_path: Path) -> None:
+    save_vocabulary(tmp_path / "v.model", "sentencepiece")
+    (tmp_path / "loud.py").write_text("def upper(line): return line.upper()\n")
+    config = corpus_config(
+        tmp_path / "run",
+        vocab={"from": "v.model", "words": [{"python": "loud:upper"}]},
+        records={"layout": "text"},
+        outputs=[{"kind": "text"}],
+    )
+    write_corpus(tmp_path)
+    nmt_prep.run(config, workers=1)
+    assert batch_preview(config).startswith("a batch: source [")

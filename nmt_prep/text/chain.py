@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import TextStep
 
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import TokenizerError
 from nmt_prep.text.step import EXAMPLES, Step, StepContext, apply_native
 from nmt_prep.text.steps import make_step
 
@@ -61,7 +63,7 @@ class Chain:
                 first += named.tolist()
                 continue
             for step in steps:
-                changed = step.apply(lines, threads)
+                changed = _applied(step, lines, threads)
                 places = _different(changed, lines)
                 altered.append(len(places))
                 first.append(places[:EXAMPLES].tolist())
@@ -81,6 +83,20 @@ class Chain:
         undone = (step.undo() for step in reversed(self.steps))
         steps: tuple[TextStep, ...] = tuple(step for step in undone if step is not None)
         return apply_native(steps, lines, threads).lines
+
+
+def _applied(step: Step[Any], lines: pa.Array, threads: int) -> pa.Array:
+    """Applies a step in Python, which may be of another package."""
+    made = step.apply(lines, threads)
+    if not isinstance(made, pa.LargeStringArray) or len(made) != len(lines) or made.null_count:
+        raise TokenizerError(
+            f"the step {step.label} returned no lines, or not as many as it got; it must return {len(lines)} lines as "
+            "an Arrow array of the type large_string, without nulls"
+        )
+    column = TextColumn.from_arrow(made)
+    if (column.data[column.offsets[0] : column.offsets[-1]] == ord("\n")).any():
+        raise TokenizerError(f"the step {step.label} made two lines of one; its lines must have no line feeds")
+    return made
 
 
 def _numbered(label: str, seen: Counter[str]) -> str:

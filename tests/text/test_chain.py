@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -101,6 +102,29 @@ def test_a_step_of_another_package(context: StepContext, monkeypatch: pytest.Mon
         (2, 1, 1),
         ((0, 1), (0,), (0,)),
     )
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        (
+            ["a"],
+            "the step reversed returned no lines, or not as many as it got; it must return 1 lines as an Arrow array",
+        ),
+        (pa.array(["a"]), "the step reversed returned no lines"),
+        (pa.array(["a", "b"], pa.large_string()), "the step reversed returned no lines"),
+        (pa.array([None], pa.large_string()), "the step reversed returned no lines"),
+        (pa.array(["a\nb"], pa.large_string()), "the step reversed made two lines of one; its lines must have no line"),
+    ],
+)
+def test_what_a_step_returns_is_checked(
+    context: StepContext, monkeypatch: pytest.MonkeyPatch, made: object, problem: str
+) -> None:
+    entry = EntryPoint("reversed", f"{__name__}:Reversed", "nmt_prep.steps")
+    monkeypatch.setattr(steps, "entry_points", lambda group: EntryPoints([entry]).select(group=group))
+    monkeypatch.setattr(Reversed, "apply", lambda *_: made)
+    with pytest.raises(TokenizerError, match="^" + re.escape(problem)):
+        Chain.of(["reversed"], context).apply(pa.array(["x"]))
 
 
 CODE = """

@@ -155,8 +155,10 @@ class HoldOut(Section):
     pairs: PairCount | None = Field(None, ge=1)
     """an integer >= 1, such as 2000 or 2k: how many pairs are drawn at random; documents are kept whole"""
     every: Count | None = Field(None, ge=2)
-    """an integer >= 2: in place of pairs, take each pair whose position, counted from 1 after cleaning, is divisible by
-    this number"""
+    """an integer >= 2: in place of pairs, take each pair whose position, counted from 1, is divisible by this number"""
+    positions: Literal["corpus", "split", "lines"] = "corpus"
+    """corpus, split or lines: count the pairs of the corpus that cleaning leaves, those of all corpora of train, or the
+    lines of the files of all corpora of train, whether they are dropped or not"""
     split: Name = "dev"
     """the name of a split other than train: the split that the pairs become, beside its other corpora if it has any"""
     duplicates: Literal["drop", "keep"] = "drop"
@@ -165,6 +167,8 @@ class HoldOut(Section):
     def _problems(self) -> Iterator[str]:
         if (self.pairs is None) == (self.every is None):
             yield "give either pairs, a number of pairs to draw, or every"
+        if self.every is None and "positions" in self.model_fields_set:
+            yield "positions are for every; remove it"
         if self.split == "train":
             yield "split is train, which the pairs are taken from; name another split"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from nmt_prep.base.sides import Side
 from nmt_prep.config.prompts import PromptSettings
 from nmt_prep.config.section import Count, Name, Section
 
@@ -119,6 +120,23 @@ class MegatronOptions(OutputOptions):
 ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian", "subword_nmt"]
 
 
+class PieceList(Section):
+    """A vocabulary list that a trainer's own program makes from the pieces of train, with their counts."""
+
+    trainer: Literal[
+        "fairseq", "joey", "marian", "opennmt_py", "opennmt_tf", "sockeye", "subword_nmt", "tensorflow_nmt", "thumt"
+    ] = Field(alias="as")
+    """fairseq, joey, marian, opennmt_py, opennmt_tf, sockeye, subword_nmt, tensorflow_nmt or thumt: whose list"""
+    joint: Annotated[tuple[Side, ...], Field(min_length=2, max_length=2)] | None = None
+    """[source, target] or [target, source], or null for a list per side: the order in which one list counts both"""
+    least: Count = Field(1, ge=1)
+    """an integer >= 1: the least count of a piece"""
+    most: Count | None = Field(None, ge=1)
+    """an integer >= 1, or null for no limit: the number of pieces, special ones included for fairseq and marian"""
+    multiple: Count = Field(1, ge=1)
+    """an integer >= 1: a divisor of the size of sockeye's list"""
+
+
 class TextOptions(OutputOptions):
     """Text files, one per side and shard, with one sentence per line."""
 
@@ -130,6 +148,8 @@ class TextOptions(OutputOptions):
     """a list of list, eole, joey, hf_marian and subword_nmt: formats in which the vocabularies are written too: lists
     for tensorflow/nmt and Marian, for Eole or for JoeyNMT, the files of a MarianTokenizer, and those of
     learn-joint-bpe-and-vocab"""
+    lists: tuple[PieceList, ...] = ()
+    """a list of mappings: vocabularies as trainers make them, from the pieces of train"""
     tags: bool = True
     """true or false: begin lines of text with the tags of their corpora"""
     alignments: bool = False

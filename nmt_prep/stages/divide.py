@@ -8,7 +8,7 @@ that lose pairs. Parts that lose none stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -50,30 +50,40 @@ _LARGEST = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
+class Every:
+    """A hold-out of the pairs at some positions."""
+
+    number: int  # number of the hold-out
+    divisor: int
+    before: int  # number of positions before the corpus
+    lines: bool  # True if positions are rows, with dropped ones
+
+    def among(self, batch: pa.RecordBatch, first: int) -> npt.NDArray[np.bool_]:
+        """Returns True for the pairs of a batch that are held out; ``first`` is the position of the first pair."""
+        positions = batch.column("row").to_numpy() if self.lines else np.arange(first, first + len(batch))
+        return np.asarray((positions + (self.before + 1)) % self.divisor == 0)
+
+
+@dataclass(frozen=True)
 class Draw:
     """Decides for each pair of a corpus where it goes."""
 
-    every: tuple[tuple[int, int], ...]  # number and divisor of each hold-out by position
+    every: tuple[Every, ...]  # hold-outs by position
     drawn: tuple[int, ...]  # numbers of the other hold-outs
     lasts: tuple[int, ...]  # the last key of each of these, ascending, and of the pairs that stay
     pairs: int  # number of pairs of the corpus
 
-    def places(self, keys: Keys, first: int) -> Places:
+    def places(self, batch: pa.RecordBatch, salt: int, first: int) -> Places:
         """Returns the number of the hold-out that each pair is in, or ``_STAYS`` or ``_GOES``.
 
         Args:
             first: the position of the first pair in the corpus, from 0.
         """
-        ranges = np.searchsorted(np.array(self.lasts, np.uint64), keys, side="left")
+        ranges = np.searchsorted(np.array(self.lasts, np.uint64), keys_of(batch, salt), side="left")
         places = np.array([*self.drawn, _STAYS, _GOES])[ranges]
-        for number, divisor in reversed(self.every):
-            places[_divisible(first, len(keys), divisor)] = number
+        for each in reversed(self.every):
+            places[each.among(batch, first)] = each.number
         return places
-
-
-def _divisible(first: int, count: int, divisor: int) -> slice:
-    """Returns which of some consecutive positions, from 0, are divisible by a number if they count from 1."""
-    return slice(-(first + 1) % divisor, count, divisor)
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,8 @@ class DrawTask:
     where: str  # key of the corpus in the config
     salt: int
     parts: tuple[Path, ...]
-    hold_outs: tuple[tuple[int, int], ...]  # number of pairs, and divisor, of each hold-out; one of them is 0
+    every: tuple[Every, ...]
+    drawn: tuple[tuple[int, int], ...]  # number of each other hold-out, and number of its pairs
     limit: int | None
     documents: bool
 
@@ -103,35 +114,36 @@ def keys_of(batch: pa.RecordBatch, salt: int) -> Keys:
 
 def draw(task: DrawTask, tick: Tick) -> Draw:
     """Finds the keys up to which pairs are drawn. Ticks are pairs."""
-    every = tuple((number, divisor) for number, (_, divisor) in enumerate(task.hold_outs) if divisor)
-    numbers = [pairs for pairs, divisor in task.hold_outs if not divisor]
-    total = 0
+    total, found = 0, dict.fromkeys(task.every, 0)
 
     def drawn() -> Iterator[Keys]:
         nonlocal total
         total = 0
+        found.update(dict.fromkeys(found, 0))
         for part in task.parts:
             for batch in iter_pairs(part, columns=["row", *([DOCUMENT] if task.documents else [])]):
                 free = np.ones(len(batch), np.bool_)
-                for _, divisor in every:
-                    free[_divisible(total, len(batch), divisor)] = False
+                for every in task.every:
+                    taken = every.among(batch, total)
+                    found[every] += int(np.count_nonzero(taken))
+                    free &= ~taken
                 total += len(batch)
                 yield keys_of(batch, task.salt)[free]
 
-    lasts, left = (_last_documents if task.documents else _last_rows)(drawn, numbers, task.limit)
+    find = _last_documents if task.documents else _last_rows
+    lasts, left = find(drawn, [pairs for _, pairs in task.drawn], task.limit)
     tick(total)
-    for _, divisor in every:
-        if divisor > total:
+    for every, count in found.items():
+        if not count and not every.before:
             raise CorpusError(
-                f"{task.where}.hold_out.every is {divisor}, but cleaning leaves {total:,} pairs; lower it"
+                f"{task.where}.hold_out.every is {every.divisor}, but cleaning leaves {total:,} pairs; lower it"
             )
     if left < 1:
         raise CorpusError(
             f"{task.where}: cleaning leaves {total:,} pairs, too few for hold_out and limit; hold out fewer, or raise "
             "limit if a document has more pairs"
         )
-    drawn_by_key = tuple(number for number, (_, divisor) in enumerate(task.hold_outs) if not divisor)
-    return Draw(every, drawn_by_key, tuple(lasts), total)
+    return Draw(task.every, tuple(number for number, _ in task.drawn), tuple(lasts), total)
 
 
 def _last_rows(drawn: Callable[[], Iterator[Keys]], numbers: list[int], limit: int | None) -> tuple[list[int], int]:
@@ -203,7 +215,7 @@ class DivideTask:
         first = self.first
         for batch in iter_pairs(self.part.path, columns=columns):
             nowhere = np.full(len(batch), _STAYS)
-            yield batch, nowhere if self.draw is None else self.draw.places(keys_of(batch, self.salt), first)
+            yield batch, nowhere if self.draw is None else self.draw.places(batch, self.salt, first)
             first += len(batch)
 
 
@@ -401,6 +413,17 @@ class _Source:
         name = self.corpus.name if self.corpus.pair is None else self.corpus.name.removesuffix(f".{self.corpus.pair}")
         return seed_of(f"divide/{config.seed}/{name}")
 
+    def every(self, others: Sequence[_Source], rows: Mapping[str, int]) -> Iterator[Every]:
+        """Yields the hold-outs by position, given the corpora of the split before this one, and the rows of corpora."""
+        for number, each in enumerate(self.corpus.hold_out):
+            if each.every is not None:
+                counts = {
+                    "corpus": 0,
+                    "split": sum(part.pairs for other in others for part in other.parts),
+                    "lines": sum(rows[other.corpus.name] for other in others),
+                }
+                yield Every(number, each.every, counts[each.positions], each.positions == "lines")
+
     def tasks(self, job: Job, made: Draw | None) -> Iterator[DivideTask]:
         """Yields a task for each part."""
         first = 0
@@ -435,13 +458,19 @@ class Divide(Stage[DivideOutput, Divided]):
     def work(self, job: Job) -> Rounds[Divided]:
         sources = _sources(job)
         chosen = {source.where: source for source in sources if source.corpus.is_divided}
+        before = {
+            source.where: [other for other in sources[:number] if other.split == source.split]
+            for number, source in enumerate(sources)
+        }
+        rows = {name: counts.pairs_in for name, counts in job.read(Compile).corpora["train"].items()}
         drawing = [
             DrawTask(
                 f"draw-{where}",
                 where,
                 source.salt(job.config),
                 tuple(part.below(job.directory_of(Divide)).path for part in source.parts),
-                tuple((each.pairs or 0, each.every or 0) for each in source.corpus.hold_out),
+                tuple(source.every(before[where], rows)),
+                tuple((number, each.pairs) for number, each in enumerate(source.corpus.hold_out) if each.pairs),
                 source.corpus.limit,
                 source.corpus.document is not None,
             )
@@ -569,7 +598,7 @@ def reason_for(job: Outputs, split: str, corpus: Corpus, row: int) -> str:
             for found in np.flatnonzero(batch.column("row").to_numpy() == row) if "row" in batch.schema.names else ():
                 if made is None:
                     return DUPLICATE
-                place = int(made.places(keys_of(batch, source.salt(job.config)), first)[found])
+                place = int(made.places(batch, source.salt(job.config), first)[found])
                 held = f"{HELD_OUT} for {corpus.hold_out[place].split}" if place >= 0 else ""
                 return held or (DUPLICATE if place == _STAYS else f"{LIMIT}, {corpus.limit:,} pairs")
             first += len(batch)

@@ -143,6 +143,27 @@ def test_other_corpora_lose_duplicates_and_stay_where_they_are_otherwise(tmp_pat
     ]
 
 
+@pytest.mark.parametrize(
+    ("positions", "first", "second"),
+    [("corpus", [5], [5]), ("split", [5], [2, 7]), ("lines", [7], [7])],
+)
+def test_positions_count_pairs_or_lines_of_one_corpus_or_of_all(
+    tmp_path: Path, positions: str, first: list[int], second: list[int]
+) -> None:
+    keys = {"hold_out": {"every": 4, "positions": positions, "duplicates": "keep"}}
+    corpora = []
+    for name, dropped in (("a", 1), ("b", 0)):
+        lines = [(f"{name}{n}", "" if n in (dropped, 3) else f"{name}{n}") for n in range(9 - dropped)]
+        made = corpus(tmp_path, lines, **keys)
+        urls = {side: f"{name}.{code}" for side, code in (("source", "en"), ("target", "zh"))}
+        for code in ("en", "zh"):
+            (tmp_path / f"x.{code}").rename(tmp_path / f"{name}.{code}")
+        corpora.append({**made, "name": name, "url": urls})
+    config = config_of(tmp_path, *corpora)
+    run(config, until="divide")
+    assert rows_of(config)["dev"] == [*first, *second]
+
+
 def test_impossible_hold_outs_are_errors(tmp_path: Path) -> None:
     for keys, message in (
         ({"hold_out": 100}, "splits.train.x: cleaning leaves 100 pairs, too few for hold_out and limit"),

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 
+from nmt_prep.base.artefacts import write_bytes
 from nmt_prep.base.columns import joined_lines
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import TextOptions
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.subwords import expects_spm
+from nmt_prep.text.blocks import iter_lines
 from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.training.outputs.output_files import output_file
 from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch, TextPairs
+from nmt_prep.training.outputs.piece_lists import Limits, count_pieces, piece_list
 from nmt_prep.training.outputs.vocabulary_files import (
     check_frames,
     corpus_lines,
@@ -41,6 +44,11 @@ class Text(Output[TextOptions]):
     def problems(self, options: TextOptions, config: Config) -> Iterator[tuple[str, str]]:
         if len(set(options.vocab)) < len(options.vocab):
             yield "vocab", "names a format twice"
+        if options.lists and not options.pieces:
+            yield "lists", "count pieces; set pieces to true, or leave lists out"
+        names = [*options.vocab, *(each.trainer for each in options.lists)]
+        if len(set(names)) < len(names):
+            yield "lists", "has a trainer twice, or one whose list vocab names"
         if options.alignments:
             yield from link_problems(config)
         if options.documents == "lines":
@@ -90,6 +98,23 @@ class Text(Output[TextOptions]):
 
     def finish(self, made: Made[TextOptions]) -> None:
         write_lists(made.directory, made.run, made.options.vocab)
+        files = {
+            side: [
+                made.directory / file.name
+                for shard in made.shards["train"]
+                for file in shard.files
+                if file.name.endswith(f".{made.run.codes[side]}")
+            ]
+            for side in SIDES
+        }
+        for wanted in made.options.lists:
+            lists = (
+                {f".{made.run.codes[side]}": (side,) for side in SIDES} if wanted.joint is None else {"": wanted.joint}
+            )
+            for suffix, sides in lists.items():
+                counts = count_pieces(lines for side in sides for path in files[side] for lines in iter_lines(path))
+                text = piece_list(wanted.trainer, counts, Limits(wanted.least, wanted.most, wanted.multiple))
+                write_bytes(made.directory / f"vocab.{wanted.trainer}{suffix}", text.encode())
 
 
 def _columns(task: ShardTask[TextOptions], batch: IdBatch | TextBatch) -> list[memoryview]:

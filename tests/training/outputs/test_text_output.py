@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nmt_prep import load_tokenizer
+from nmt_prep.base.errors import ConfigError
 from tests.corpus import lines_of, pair
 from tests.training.outputs.runs import SENTENCEPIECE, recorded_ids, run_outputs
 
@@ -106,3 +107,21 @@ def test_vocabularies_for_other_toolkits(tmp_path: Path) -> None:
     assert (directory / "source.spm").read_bytes() == next((tmp_path / "run" / "vocab").glob("*.en.model")).read_bytes()
     config = json.loads((directory / "tokenizer_config.json").read_text())
     assert (config["separate_vocabs"], config["source_lang"]) == (True, "en")
+
+
+def test_lists_count_the_pieces_of_train(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("b a b xy xy\tz z\nc b\tz a\n")
+    train = {"name": "x", "url": "x.tsv"}
+    lists = [{"as": "joey", "least": 2}, {"as": "tensorflow_nmt", "joint": ["target", "source"]}]
+    text = {"kind": "text", "order": "corpus", "lists": lists}
+    words = {"kind": "subword_nmt", "merges": 1, "shared": True}
+    directory = run_outputs(tmp_path, text, splits={"train": [train]}, vocab=words, records={}) / "text"
+    assert lines_of(directory / "vocab.joey.en") == ["b", "xy"]
+    assert lines_of(directory / "vocab.joey.zh") == ["z"]
+    assert lines_of(directory / "vocab.tensorflow_nmt") == ["<unk>", "<s>", "</s>", "z", "b", "a", "xy", "c"]
+    for options, problem in (
+        ({**text, "pieces": False}, "lists: count pieces"),
+        ({**text, "vocab": ["joey"]}, "lists: has a trainer twice"),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            run_outputs(tmp_path, options, splits={"train": [train]}, vocab=words, records={})

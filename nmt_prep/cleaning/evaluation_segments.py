@@ -21,7 +21,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import _nmt_prep_core as core
 import numpy as np
@@ -279,12 +279,20 @@ def id_corpora(against: Collection[str], languages: Languages) -> Iterator[tuple
                     seen.add(address)
                     yield from _sacrebleu_set(entry, address, seen)
         elif is_id(entry):
-            spoken = re.split("[-/]", entry)  # any languages, in the order of the id
-            both = Languages.model_construct(source=spoken[-2], target=spoken[-1]) if len(spoken) > 1 else languages
-            known = _CATALOGUES[entry.partition(":")[0]](entry, both)
             name = set_name(entry)
-            corpus = {**as_tuples(known), "name": re.sub(r"[^A-Za-z0-9._-]", "-", name)}
+            corpus = {**as_tuples(_described(entry, languages)), "name": re.sub(r"[^A-Za-z0-9._-]", "-", name)}
             yield entry, name, Corpus.model_validate(corpus)
+
+
+def _described(entry: str, languages: Languages) -> dict[str, Any]:
+    """Returns the config keys of a corpus by id, in the order of the languages if it has them, or else of the id."""
+    describe, spoken = _CATALOGUES[entry.partition(":")[0]], re.split("[-/]", entry)
+    try:
+        return describe(entry, languages)
+    except ConfigError:
+        return describe(
+            entry, Languages.model_construct(source=spoken[-2 if len(spoken) > 1 else -1], target=spoken[-1])
+        )
 
 
 def _sacrebleu_set(entry: str, address: str, seen: set[object]) -> Iterator[tuple[str, str, Corpus]]:

@@ -9,12 +9,13 @@ from rich import filesize
 from rich.table import Table
 
 from nmt_prep.base.artefacts import as_json as as_json_values
-from nmt_prep.base.errors import ArgumentError, ConfigError
+from nmt_prep.base.errors import ConfigError
 from nmt_prep.cli import delayed_imports
-from nmt_prep.cli.init import parse_languages, yaml_of
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import JsonOption
 from nmt_prep.cli.terminal import json_line, open_console, print_remark
+from nmt_prep.config.file import yaml_of
+from nmt_prep.config.language_pairs import LanguagePair
 
 with delayed_imports():
     from nmt_prep.corpora.sources import offers
@@ -29,7 +30,7 @@ def find(
     languages: Annotated[str, typer.Argument(metavar="PAIR", help="Source and target, such as en-de.")],
     as_yaml: Annotated[bool, typer.Option("--yaml", help="Print the training corpora as a part of a config.")] = False,
     versions: Annotated[bool, typer.Option("--versions", help="List all versions, not only the latest.")] = False,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for OPUS and the hub.")] = 1.5,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for OPUS and the hub.")] = 1.2,
     as_json: JsonOption = False,
 ) -> None:
     """List the corpora that OPUS, mtdata and the Hugging Face Hub offer for PAIR, with what is known of them.
@@ -39,8 +40,8 @@ def find(
     that forbid a use; with --yaml, test sets and duplicates are comments.
     """
     try:
-        pair = parse_languages(languages)
-    except ArgumentError as error:
+        pair = LanguagePair.parse(languages).languages
+    except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     with interruptible("interrupted"):
         found = offers.find_offers(pair, every_version=versions, wait=wait)

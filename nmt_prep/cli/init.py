@@ -21,7 +21,6 @@ import langcodes
 import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
-import yaml
 
 from nmt_prep.base.artefacts import parse_json, write_bytes, writing
 from nmt_prep.base.errors import ArgumentError, ConfigError, DownloadError, OutputError
@@ -31,7 +30,7 @@ from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import open_console, print_remark, printable
 from nmt_prep.config import DownloadSettings, Languages
-from nmt_prep.config.file import parse_yaml
+from nmt_prep.config.file import parse_yaml, yaml_of
 from nmt_prep.config.vocab import DialectName
 
 if TYPE_CHECKING:
@@ -141,11 +140,11 @@ def init(
 
 def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> Languages:
     """Returns the languages that an option, an answer or a recipe names."""
-    given = None if text is None else parse_languages(text)
+    given = None if text is None else _parsed_languages(text)
     if recipe is None:
         if given is None and not ask:
             raise ArgumentError("the languages are missing: give --languages, such as --languages en-de, or --recipe")
-        return given or _ask("Languages, source and target, such as en-de", "", parse_languages)
+        return given or _ask("Languages, source and target, such as en-de", "", _parsed_languages)
     tags = [langcodes.standardize_tag(tag.replace("_", "-")) for tag in recipe.languages]
     if given is None:
         return Languages(source=tags[0], target=tags[1])
@@ -154,7 +153,7 @@ def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> L
     return given
 
 
-def parse_languages(text: str) -> Languages:
+def _parsed_languages(text: str) -> Languages:
     """Returns the languages of a pair such as ``en-de`` or ``pt-BR,en``."""
     tags = re.split(r"[,:\s]+", text.strip())
     tags = tags[0].split("-") if len(tags) == 1 else tags
@@ -423,18 +422,6 @@ def _number(text: str) -> int:
     if match is None:
         raise ArgumentError(f"{text!r} is not a number of pieces, such as 32000 or 16k")
     return int(match[1]) * (1000 if match[2] else 1)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes YAML that parsers of YAML 1.1 and 1.2 read in the same way: text that begins like a number is quoted."""
-
-
-_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+.]?[0-9].*"), list("-+.0123456789"))
-
-
-def yaml_of(value: object) -> str:
-    """Returns a value as YAML, in the order of its keys."""
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
 
 
 def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, object]) -> None:

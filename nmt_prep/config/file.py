@@ -196,3 +196,15 @@ def _snippet(text: str, line: int, column: int) -> str:
 def _line(text: str, number: int) -> str:
     lines = _BREAK.split(text)
     return lines[number] if number < len(lines) else ""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes YAML that parsers of YAML 1.1 and 1.2 read in the same way: text that begins like a number is quoted."""
+
+
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+.]?[0-9].*"), list("-+.0123456789"))
+
+
+def yaml_of(value: object) -> str:
+    """Returns a value as YAML, in the order of its keys."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)

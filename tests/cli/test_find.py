@@ -133,6 +133,7 @@ def test_a_table_of_all_catalogues(server: WebServer) -> None:
         f"opus:TED2020/v1/de-en 1,200 2.0 kB CC-BY-NC-ND-4.0 {TALKS};",
         "licence: TED allows no commercial use, and no derivatives",
         "opus:Books/v1/de-en 10 2.0 kB",
+        "opus:Books/v10/de_AT-en",
         "mtdata:Grp-books-1-deu-eng",
         "mtdata:Grp-news-10-deu-eng",
         "mtdata:Grp-newstest-2013-deu-eng test sets: it is made for development or evaluation",
@@ -149,6 +150,7 @@ def test_corpora_for_a_config(server: WebServer) -> None:
         "splits": {
             "train": [
                 {"name": "Books-v1", "url": "opus:Books/v1/de-en"},
+                {"name": "Books-v10", "url": "opus:Books/v10/de_AT-en"},
                 {"name": "Grp-news-10", "url": "mtdata:Grp-news-10-deu-eng"},
                 {
                     "name": "owner_chat_en-de",
@@ -237,8 +239,8 @@ def test_without_mtdata(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("pair", "status", "message"),
     [
-        ("en", 2, "expected source and target"),
-        ("en-xx", 2, "not a language tag"),
+        ("en", 2, "not a pair of different languages"),
+        ("en-xx", 2, "not a pair of different languages"),
         ("en-fr", 1, "no catalogue has a corpus"),
     ],
 )
@@ -253,12 +255,13 @@ def test_a_config_with_all_corpora(server: WebServer) -> None:
     answer(server)
     ended = nmt_prep("init", "--languages", "en-de", "--all", "--clean", "light")
     assert ended.stdout == (
-        "en-de.yaml: written; corpora: 3 of train\nleft out: 5; comments in the file say why\n"
+        "en-de.yaml: written; corpora: 4 of train\nleft out: 5; comments in the file say why\n"
         "next: nmt-prep check en-de.yaml\nthen: nmt-prep run en-de.yaml\n"
     )
     config = yaml.safe_load(Path("en-de.yaml").read_text())
     assert [corpus["url"] for corpus in config["splits"]["train"]] == [
         "opus:Books/v1/de-en",
+        "opus:Books/v10/de_AT-en",
         "mtdata:Grp-news-10-deu-eng",
         "hf:owner/chat/en-de",
     ]

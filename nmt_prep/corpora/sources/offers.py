@@ -101,7 +101,7 @@ class Offers:
         return [*corpora.values()], [f"{remark}: {', '.join(ids)}" for remark, ids in remarks.items()]
 
 
-def find_offers(languages: Languages, *, every_version: bool = False, wait: float = 1.5) -> Offers:
+def find_offers(languages: Languages, *, every_version: bool = False, wait: float = 1.2) -> Offers:
     """Returns the corpora that the catalogues offer.
 
     Args:
@@ -124,6 +124,9 @@ def find_offers(languages: Languages, *, every_version: bool = False, wait: floa
     opus = opus_answer(started + wait - monotonic())
     if opus is not None:
         found = [*filter(None, (_of_opus(entry, languages) for entry in opus))]
+        others = _opus_in_mtdata(languages, every_version=every_version) if installed else []
+        usual = f"/{'-'.join(sorted(pair))}"  # OPUS only lists the languages as they were asked for, and not zh_CN
+        found += [offer for offer in others if not offer.id.endswith(usual)]
     elif installed:
         remarks.append(f"OPUS does not answer: its corpora are as mtdata {metadata.version('mtdata')} lists them")
         found = _opus_in_mtdata(languages, every_version=every_version)
@@ -137,9 +140,9 @@ def find_offers(languages: Languages, *, every_version: bool = False, wait: floa
     parts = [offer for offer in mtdata if offer.id.startswith("hf:")]
     named = {part.name.rpartition("/")[0] for part in parts}
     whole = [offer for offer in hub or () if offer.name not in named]
-    others = [offer for offer in mtdata if offer not in parts]
-    others = others if every_version else _latest(others)
-    return Offers(_sorted(found), _sorted(others), _sorted([*parts, *whole]), tuple(remarks))
+    own = [offer for offer in mtdata if offer not in parts]
+    own = own if every_version else _latest(own)
+    return Offers(_sorted(found), _sorted(own), _sorted([*parts, *whole]), tuple(remarks))
 
 
 def _sorted(offers: list[Offer]) -> tuple[Offer, ...]:

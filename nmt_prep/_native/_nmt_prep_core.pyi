@@ -66,6 +66,22 @@ class ByteBPESplitter:
 
 # byte_bpe.cpp
 def byte_bpe_rank_merges(tokens: list[bytes]) -> npt.NDArray[np.int32]: ...
+def bpe_last_merges(
+    symbols: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int64],
+    ranks: npt.NDArray[np.int64],
+    merges: npt.NDArray[np.int32],
+) -> npt.NDArray[np.int32]: ...
+def bpe_learn_merges(
+    texts: list[bytes],
+    values: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    forbidden: list[bytes],
+    merges: int,
+    min_frequency: int,
+    threads: int,
+) -> npt.NDArray[np.int32]: ...
 
 class ByteBPEWordCounter:
     def add(
@@ -191,6 +207,8 @@ class SentencePieceModel:
     ) -> SentencePieceModel: ...
     def __len__(self) -> int: ...
     def pieces(self) -> list[str]: ...
+    def scores(self) -> npt.NDArray[np.float32]: ...
+    def types(self) -> npt.NDArray[np.uint8]: ...
     def self_tests(self) -> list[tuple[str, str]]: ...
     def encode(
         self,

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, mode
 from pydantic import Tag as PydanticTag
 
 from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.config.language_pairs import CheckedTag
 from nmt_prep.config.section import Count, Mirrors, Section, default_kind, is_hub_id, per_side
 
 DialectName: TypeAlias = Literal["t2t", "byte_bpe", "sentencepiece", "subword_nmt"]
@@ -59,6 +60,8 @@ class FrameTexts(Section):
 
 
 _TRAINING = ("size", "merges", "total_symbols", "shared", "reserved")
+
+Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$")]
 
 _FILE = "a path relative to the config file, a URL, an id (hf:…), or a list of mirrors: the vocabulary file"
 
@@ -131,6 +134,40 @@ _COMPARE = (
 Compared = Annotated[tuple[Mirrors, ...], Field(max_length=4, description=_COMPARE)]
 
 
+class PruneSettings(Section):
+    """Which pieces of an existing vocabulary stay. Special pieces, bytes and added tokens always do."""
+
+    min_count: Count = Field(1, ge=1)
+    """an integer >= 1: pieces that occur less often in the pairs of all splits go"""
+    keep: tuple[Annotated[int, Field(ge=0)] | Text, ...] = ()
+    """a list of ids and pieces: pieces that stay although they are rare"""
+    strict: bool = False
+    """true or false: make it an error if any line then has other pieces, instead of a warning"""
+
+
+class ExtendSettings(Section):
+    """New pieces for an existing vocabulary, whose ids follow the old ones."""
+
+    size: Count = Field(0, ge=0)
+    """an integer >= 0: the number of new pieces that the pairs of train give"""
+    characters: bool = True
+    """true or false: characters without a piece come first"""
+    tokens: tuple[Text, ...] = ()
+    """a list of strings, none of them empty or with a NUL character: special tokens to add, such as tags"""
+    languages: tuple[CheckedTag, ...] | None = None
+    """a list of language tags, or null for all languages but the one with the fewest pieces per character: the
+    languages to learn from; words of the others keep their pieces"""
+    strict: bool = False
+    """true or false: make it an error if more than 0.1 % of the held-out words of the other languages change, instead
+    of a warning"""
+
+    def _problems(self) -> Iterator[str]:
+        if not self.size and not self.tokens:
+            yield "extend adds nothing; set size, tokens or both"
+        if len(set(self.tokens)) < len(self.tokens):
+            yield "extend.tokens has repeated entries"
+
+
 class ExistingVocab(Section):
     """Vocabularies that exist already, in files of any dialect."""
 
@@ -147,11 +184,19 @@ class ExistingVocab(Section):
     """an integer >= 1, or null for any: the least count of a piece of subword_nmt in ids that is not undone"""
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around the ids of each row"""
+    prune: PruneSettings | None = None
+    """a mapping, or null for all pieces: which pieces stay"""
+    extend: ExtendSettings | None = None
+    """a mapping, or null for none: which pieces are added"""
     compare: Compared = ()
     words: _StepsOfSides = WordSteps()
     """a list of steps, or {source: …, target: …}: what makes words of text before it is encoded"""
 
     def _problems(self) -> Iterator[str]:
+        if self.prune is not None and self.extend is not None:
+            yield "prune and extend exclude each other; prune in one run, and let another one extend what it made"
+        if self.resized and (self.words.source or self.words.target):
+            yield "words does not go with prune and extend; resize the vocabulary in a run over text after the steps"
         if self.threshold is not None and self.ids is None:
             yield "threshold needs ids, vocabularies with the counts of pieces"
 
@@ -163,6 +208,11 @@ class ExistingVocab(Section):
                 if key in values:
                     raise ValueError(f"{key} is for a vocabulary that is trained, and from names one; remove {key}")
         return values
+
+    @property
+    def resized(self) -> bool:
+        """True if pieces are taken out or added."""
+        return self.prune is not None or self.extend is not None
 
     @property
     def suffixes(self) -> tuple[str, ...]:
@@ -190,8 +240,6 @@ class ExistingVocab(Section):
 def _suffix(address: str) -> str:
     return PurePosixPath(urlsplit(address).path if "://" in address else address).suffix
 
-
-Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$")]
 
 _ESCAPE_CHARACTERS = frozenset("\\_u;0123456789")  # pieces of every Tensor2Tensor vocabulary
 _BYTES = 256  # pieces of every byte-level BPE vocabulary

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -574,6 +574,16 @@ def divided_files(job: Outputs) -> dict[str, list[PairFile]]:
     """Returns the files of the pairs that stay in their split or are held out for it, by split, in order."""
     found = {**whole_parts(job), **(job.read(Divide).parts if job.config.divides else {})}
     return {split: [part.below(job.directory_of(Divide)) for part in parts] for split, parts in found.items()}
+
+
+def directed(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> Iterator[PairFile]:
+    """Yields the files of each corpus, and again for its other direction."""
+    by_name = {corpus.name: corpus for corpus in corpora}
+    for name, listed in groupby(parts, lambda part: part.corpus):
+        files, reverse = [*listed], by_name[name].reverse
+        yield from files
+        if reverse is not None:
+            yield from (file.reverse(reverse.name) for file in files)
 
 
 def counts_of(job: Outputs) -> dict[str, dict[str, CorpusCounts]]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator
 
 import pyarrow as pa
 
 from nmt_prep.base.sides import SIDES
-from nmt_prep.config import Config, Corpus
+from nmt_prep.config import Config
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.corpora.parts import PairFile, scores_of
 from nmt_prep.pipeline.stage import AnyStage, Outputs
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.divide import divided_files, divided_stages, whole_parts
+from nmt_prep.stages.divide import directed, divided_files, divided_stages, whole_parts
 from nmt_prep.stages.limits import Limits
 
 
@@ -40,17 +39,7 @@ def files_after(job: Outputs, stage: str) -> dict[str, list[PairFile]]:
     elif stage == Limits.name and job.config.limits.pieces is not None:
         limited = job.read(Limits).parts.items()
         found |= {split: [part.below(directory) for part in parts] for split, parts in limited}
-    return {split: list(_directed(job.config.splits[split], parts)) for split, parts in found.items()}
-
-
-def _directed(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> Iterator[PairFile]:
-    """Yields the files of each corpus, and again for its other direction."""
-    by_name = {corpus.name: corpus for corpus in corpora}
-    for name, listed in groupby(parts, lambda part: part.corpus):
-        files, reverse = [*listed], by_name[name].reverse
-        yield from files
-        if reverse is not None:
-            yield from (file.reverse(reverse.name) for file in files)
+    return {split: list(directed(job.config.splits[split], parts)) for split, parts in found.items()}
 
 
 def compiled_files(job: Outputs) -> dict[str, list[PairFile]]:

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "bpe/last_merges.h"
 #include "bpe/trainer.h"
 #include "byte_bpe/counts.h"
 #include "byte_bpe/model.h"
@@ -131,6 +132,67 @@ NumpyArray rank_merges(const std::vector<nb::bytes>& tokens) {
     return merges_array(merges);
 }
 
+// The last merge on the way to each text, given the symbols that each begins with. `merges`: all merges in order of
+// rank; or none, and `ranks` has the rank of each text, and any two symbols that spell it merge.
+NumpyArray last_merges(const Int32Array& symbols, const Int64Array& offsets, const Int64Array& ranks,
+                       const Int32Array& merges) {
+    check_rows(offsets.data(), offsets.size(), symbols.size());
+    const std::size_t texts = offsets.size() - 1;
+    constexpr std::size_t kMost = bpe::PairTable::kMaxSymbols;
+    if (texts > kMost || (ranks.size() != 0 && ranks.size() != texts))
+        throw nb::value_error("there are too many texts");
+    for (std::size_t i = 0; i < symbols.size(); ++i)
+        if (std::cmp_greater_equal(symbols.data()[i], kMost)) throw nb::value_error("a symbol is too large");
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        if (ranks.data()[i] < 0 || std::cmp_greater(ranks.data()[i], kMost))
+            throw nb::value_error("a rank is too large");
+    const std::vector<PairRule> rules = read_merges(merges, kMost);
+    SignalPoll poll;
+    std::vector<PairRule> found;
+    {
+        GilRelease unlocked;
+        bpe::PairTable all(rules.size());
+        for (const PairRule& rule : rules) all.add(rule.left, rule.right, rule.merged);
+        const auto merge_of = [&](std::int32_t left, std::int32_t right, std::int32_t id) {
+            if (ranks.size() == 0) return all(left, right);
+            return bpe::make_merge(static_cast<std::uint32_t>(ranks.data()[id]), id);
+        };
+        const bpe::SpelledTexts spelled{{symbols.data(), symbols.size()}, {offsets.data(), offsets.size()}};
+        found = bpe::last_merges(spelled, merge_of, poll);
+    }
+    return merges_array(found);
+}
+
+// Learns merges of words that are rows of symbols, the most frequent pair first. `texts`: those of the symbols;
+// `forbidden`: texts that no merge may make. Returns left, right and merged symbol of each.
+NumpyArray learn_merges(const std::vector<nb::bytes>& texts, const Int32Array& values, const Int64Array& offsets,
+                        const Int64Array& counts, const std::vector<nb::bytes>& forbidden, std::size_t merges,
+                        std::uint64_t min_frequency, std::size_t threads) {
+    check_rows(offsets.data(), offsets.size(), values.size());
+    if (counts.size() + 1 != offsets.size()) throw nb::value_error("there must be a count for each word");
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (values.data()[i] < 0 || std::cmp_greater_equal(values.data()[i], texts.size()))
+            throw nb::value_error("a word has an unknown symbol");
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        if (counts.data()[i] < 1) throw nb::value_error("counts must be 1 or more");
+    std::vector<std::string> symbols = read_tokens(texts);
+    const std::vector<std::string> never = read_tokens(forbidden);
+    SignalPoll poll;
+    std::vector<bpe::LearntMerge> learnt;
+    {
+        GilRelease unlocked;
+        const std::size_t size = symbols.size() + merges;
+        bpe::Trainer trainer(std::move(symbols), {never.begin(), never.end()}, bpe::Ties::kLowKeys);
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            const auto begin = static_cast<std::size_t>(offsets.data()[i]);
+            const auto end = static_cast<std::size_t>(offsets.data()[i + 1]);
+            trainer.add_word({values.data() + begin, end - begin}, static_cast<std::uint64_t>(counts.data()[i]));
+        }
+        learnt = trainer.learn(size, min_frequency, threads, [&](std::size_t) { poll(); });
+    }
+    return merges_array(learnt);
+}
+
 void count_column(OneAtATime<WordCounter>& counter, const ByteArray& data, const Int64Array& offsets,
                   const Splitter& splitter, std::size_t threads) {
     SignalPoll poll;
@@ -197,6 +259,11 @@ std::pair<std::vector<nb::bytes>, NumpyArray> train(OneAtATime<WordCounter>& hel
 
 void bind_byte_bpe(nb::module_& module) {
     module.def("byte_bpe_rank_merges", &rank_merges, nb::arg("tokens"));
+    module.def("bpe_last_merges", &last_merges, nb::arg("symbols"), nb::arg("offsets"), nb::arg("ranks"),
+               nb::arg("merges"));
+    module.def("bpe_learn_merges", &learn_merges, nb::arg("texts"), nb::arg("values"), nb::arg("offsets"),
+               nb::arg("counts"), nb::arg("forbidden"), nb::arg("merges"), nb::arg("min_frequency"),
+               nb::arg("threads"));
 
     nb::class_<OneAtATime<WordCounter>>(module, "ByteBPEWordCounter")
         .def(nb::init<>())

@@ -107,6 +107,15 @@ nb::list pieces(const Loaded& loaded) {
     return texts;
 }
 
+// Returns a number of each piece of the file.
+template <class T, class Of>
+NumpyArray of_pieces(const Loaded& loaded, const Of& of) {
+    const std::size_t size = loaded.file.pieces.size();
+    auto values = std::make_unique_for_overwrite<T[]>(size);
+    std::ranges::transform(loaded.file.pieces, values.get(), of);
+    return own_by_numpy(std::move(values), size);
+}
+
 nb::list self_tests(const Loaded& loaded) {
     nb::list tests;
     for (const sentencepiece::SelfTest& test : loaded.file.self_tests)
@@ -229,6 +238,15 @@ void bind_sentencepiece(nb::module_& module) {
                     nb::arg("scores"), nb::arg("merges"))
         .def("__len__", [](const Loaded& loaded) { return loaded.file.pieces.size(); })
         .def("pieces", &pieces)
+        .def("scores",
+             [](const Loaded& loaded) {
+                 return of_pieces<float>(loaded, [](const sentencepiece::Piece& piece) { return piece.score; });
+             })
+        .def("types",
+             [](const Loaded& loaded) {
+                 return of_pieces<std::uint8_t>(
+                     loaded, [](const sentencepiece::Piece& piece) { return static_cast<std::uint8_t>(piece.type); });
+             })
         .def("self_tests", &self_tests)
         .def("encode", &encode, nb::arg("data"), nb::arg("offsets"), nb::arg("continued"), nb::arg("threads"))
         .def("sample", &sample, nb::arg("data"), nb::arg("offsets"), nb::arg("continued"), nb::arg("threads"),

@@ -1,4 +1,7 @@
-"""The stage vocab: ``vocab_stage.py`` declares it and checks given vocabularies, ``vocab_training.py`` trains them."""
+"""The stage vocab, which ``vocab_stage.py`` declares.
+
+``vocab_training.py`` trains vocabularies, ``vocab_existing.py`` takes existing ones, ``vocab_resizing.py`` prunes them.
+"""
 
 from nmt_prep.stages.vocab.vocab_stage import (
     VocabOutput,

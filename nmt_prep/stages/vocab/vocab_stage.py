@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from nmt_prep.base.artefacts import as_json, atomic_write, write_json
-from nmt_prep.base.errors import ConfigError, NmtPrepError, VocabularyError
+from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, Corpus, ExistingVocab
 from nmt_prep.config.problems import checked_options
@@ -17,16 +17,19 @@ from nmt_prep.config.vocab import SubwordNMTVocab, VocabOptions
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, Outputs, Result, Stage, Warnings
-from nmt_prep.stages.download import (
-    MERGES,
-    Download,
-    downloaded_file,
-    downloaded_files,
-    needed_vocabularies,
-    openai_names,
-)
+from nmt_prep.stages.divide import divided_stages
+from nmt_prep.stages.download import Download, downloaded_files, needed_vocabularies
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab.chat_files import CHAT_FILE, chat_files, chat_settings, chat_template, has_chat_template
+from nmt_prep.stages.vocab.vocab_existing import (
+    given_vocabularies,
+    keys_of,
+    layout_of,
+    load_existing,
+    named_tags,
+    tags_of,
+)
+from nmt_prep.stages.vocab.vocab_resizing import PROVE, RESIZE, USE, resize_rounds, resizing_warnings
 from nmt_prep.stages.vocab.vocab_training import (
     COUNT,
     TRAIN,
@@ -38,26 +41,17 @@ from nmt_prep.stages.vocab.vocab_training import (
     without_training,
     write_words,
 )
-from nmt_prep.subwords import (
-    DIALECTS,
-    Dialect,
-    Tokenizer,
-    WordsTokenizer,
-    dialect_in,
-    dialect_named,
-    dialect_of,
-    expects_spm,
-    load_tokenizer,
-)
+from nmt_prep.subwords import WordsTokenizer, dialect_named, dialect_of
 from nmt_prep.subwords.chat.shapes import shapes_of
 from nmt_prep.subwords.facts import BuiltVocabulary, DescribedVocabulary, VocabularyFacts, describe_vocabulary
 from nmt_prep.subwords.frame import Frame
-from nmt_prep.subwords.tokenizer import IdLayout
 from nmt_prep.subwords.words import SUFFIX as WORDS_SUFFIX
 from nmt_prep.subwords.words import copy_chain, files_of, is_words
 from nmt_prep.text.chain import Chain
 from nmt_prep.text.step import StepContext
 from nmt_prep.text.steps.truecase import TruecaseOptions
+
+RESIZING: tuple[Round[Any, Any], ...] = (USE, RESIZE, PROVE)
 
 
 def existing_settings(config: Config, options: ExistingVocab) -> dict[str, object]:
@@ -68,7 +62,9 @@ def existing_settings(config: Config, options: ExistingVocab) -> dict[str, objec
         "vocab.from": sorted(options.keys),
         **({} if options.threshold is None else {"vocab.threshold": options.threshold}),
         **({} if options.ids is None else {"vocab.ids": sorted({options.ids_key(side) for side in SIDES})}),
-        **{f"tags.{side}": sorted(set(_tags(config, side).values())) for side in SIDES},
+        **({} if options.prune is None else {"vocab.prune": options.prune.model_dump(mode="json")}),
+        **({} if options.extend is None else {"vocab.extend": options.extend.model_dump(mode="json")}),
+        **{f"tags.{side}": sorted(set(named_tags(config, side).values())) for side in SIDES},
         **words_settings(config),
     }
 
@@ -113,10 +109,10 @@ def check_local(config: Config, options: ExistingVocab) -> None:
         except ConfigError as error:
             raise VocabularyError(f"{needed.key}: {error}") from error
     for key in options.keys:
-        files = {part: paths[part] for part in _keys_of(key, options) if part in paths}
+        files = {part: paths[part] for part in keys_of(key, options) if part in paths}
         local = {part: path for part, path in files.items() if path is not None}
         if len(local) == len(files):
-            tokenizer = _load(local, key, config, options)
+            tokenizer = load_existing(local, key, config, options)
             if has_chat_template(config):
                 shapes_of(chat_template(config, [*local.values()]), config.records.system and "", tokenizer)
 
@@ -127,34 +123,31 @@ def _own_chains(config: Config) -> dict[str, Path]:
     return {key: path for key, path in local.items() if path is not None and is_words(path)}
 
 
+def write_chat(job: Job) -> None:
+    """Writes the chat template, if the rows have one."""
+    if has_chat_template(job.config):
+        needed = needed_vocabularies(job.config)
+        fetched = [path for file in needed for path, _ in downloaded_files(job, file)]
+        write_json(job.directory / CHAT_FILE, as_json(chat_template(job.config, fetched)))
+
+
 def install_existing(job: Job, options: ExistingVocab) -> dict[Side, DescribedVocabulary]:
     """Verifies the files and copies them to the stage's directory; returns their descriptions by side."""
-    needed = {file.key: file for file in needed_vocabularies(job.config)}
-    found = {key: downloaded_file(job, file) for key, file in needed.items()}
-    if has_chat_template(job.config):
-        fetched = [path for file in needed.values() for path, _ in downloaded_files(job, file)]
-        write_json(job.directory / CHAT_FILE, as_json(chat_template(job.config, fetched)))
-    parts = {key: [part for part in _keys_of(key, options) if part in found] for key in options.keys}
-    names = {key: _name(found[key][0]) for key in options.keys}
-    digests = {tuple(found[part][1].sha256 for part in listed) for listed in parts.values()}
-    alike = len(set(names.values())) < len(digests)  # different files with the same name
     described: dict[Side, DescribedVocabulary] = {}
-    for key, sides in options.keys.items():
-        tokenizer = _load({part: found[part][0] for part in parts[key]}, key, job.config, options)
-        for side in sides:
-            name = f"{side}.{names[key]}" if alike else names[key]
-            name += tokenizer.suffix_of_all if len(parts[key]) > 1 else ""
-            path, words = found[key][0], None
-            if len(parts[key]) > 1:
-                tokenizer.save(job.directory / name)
-            elif isinstance(tokenizer, WordsTokenizer):
-                name, words = copy_chain(path, job.directory), path.name
-            else:
-                with atomic_write(job.directory / name) as beside:
-                    shutil.copyfile(path, beside)
-            tags = dict.fromkeys(tag for user in sides for tag in _tags(job.config, user).values())
-            made = describe_vocabulary(tokenizer, name, _layout(tokenizer, options), tags)
-            described[side] = replace(made, facts=replace(made.facts, words=words))
+    for side, given in given_vocabularies(job, options).items():
+        tokenizer = load_existing(dict(given.files), given.key, job.config, options)
+        name, words = given.name, None
+        if len(given.files) > 1:
+            name += tokenizer.suffix_of_all
+            tokenizer.save(job.directory / name)
+        elif isinstance(tokenizer, WordsTokenizer):
+            name, words = copy_chain(given.path, job.directory), given.path.name
+        else:
+            with atomic_write(job.directory / name) as beside:
+                shutil.copyfile(given.path, beside)
+        tags = tags_of(job.config, options, side)
+        made = describe_vocabulary(tokenizer, name, layout_of(tokenizer, options), tags)
+        described[side] = replace(made, facts=replace(made.facts, words=words))
     for task in words_tasks(job, {side: made.facts.file for side, made in described.items()}, {}):
         write_words(task, lambda _: None)
     return described
@@ -176,107 +169,6 @@ def words_tasks(job: Job, vocabularies: Mapping[Side, str], samples: Mapping[Sid
                 job.directory / words_name(config, side),
                 vocabularies[side],
             )
-
-
-def _keys_of(key: str, options: ExistingVocab) -> list[str]:
-    """Returns the keys of the files that a vocabulary may consist of, its own first."""
-    return [key, f"{key}/{MERGES}", options.ids_key(options.keys[key][0])]
-
-
-def _name(path: Path) -> str:
-    """Returns the name for the copy of a vocabulary. OpenAI's two files become one."""
-    return path.name if openai_names([path.name]) is None else "tokenizer.json"
-
-
-def _load(files: Mapping[str, Path], key: str, config: Config, options: ExistingVocab) -> Tokenizer:
-    """Loads a vocabulary and checks that the config can use it."""
-    path, tokenizer = files[key], _opened(files, key, options)
-    if options.kind not in (None, tokenizer.dialect):
-        raise VocabularyError(
-            f"vocab.kind is {options.kind}, but {path} ({key}) is a vocabulary of kind {tokenizer.dialect}; correct "
-            "kind, or leave it out"
-        )
-    if config.outputs and dialect_of(options).kind != tokenizer.dialect:
-        raise VocabularyError(
-            f"{key}: {path} is a vocabulary of kind {tokenizer.dialect}, which its name does not show; outputs depend "
-            f"on it, so set vocab.kind to {tokenizer.dialect}"
-        )
-    if config.outputs and expects_spm(options) != tokenizer.has_spm:
-        kind, suffix = ("SentencePiece model", ".model") if tokenizer.has_spm else ("tokenizer.json", ".json")
-        raise VocabularyError(
-            f"{key}: {path} is a {kind}, which its name does not show; outputs depend on it, so name a file that ends "
-            f"in {suffix}"
-        )
-    if options.id_layout not in (None, *dialect_named(tokenizer.dialect).id_layouts):
-        raise VocabularyError(
-            f"vocab.id_layout is for SentencePiece models, and {path} ({key}) is of kind {tokenizer.dialect}; "
-            "leave it out"
-        )
-    if (
-        tokenizer.eos_id is None
-        and not has_chat_template(config)
-        and any(options.frame.of(side) is None for side in options.keys[key])
-    ):
-        raise VocabularyError(
-            f"{key}: {path} has no end-of-sentence piece, which ends every row; describe in vocab.frame what is "
-            "around the ids instead"
-        )
-    for side in options.keys[key]:
-        framing = [(f"vocab.frame.{side}", piece) for piece in options.frame.pieces(side)]
-        for where, tag in [*_tags(config, side).items(), *framing]:
-            try:
-                tokenizer.piece_id(tag)
-            except VocabularyError:
-                raise VocabularyError(f"{where}: {tag!r} is not a piece of {path} ({key})") from None
-    return tokenizer
-
-
-def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Tokenizer:
-    path = files[key]
-    if is_words(path):
-        if any(options.words.of(side) for side in options.keys[key]):
-            raise VocabularyError(f"{key}: {path} has steps of its own; leave vocab.words out, or name its vocabulary")
-        if len(files) > 1:
-            raise VocabularyError(f"{key}: {path} has steps, and is not numbered by another file; leave vocab.ids out")
-        return load_tokenizer(path, id_layout=options.id_layout)
-    if path.is_dir():
-        raise VocabularyError(
-            f"{key}: {path} is a directory; name the vocabulary file in it, such as tokenizer.json, encoder.json, "
-            "or source.spm and target.spm"
-        )
-    dialect: Dialect[Any] | None = None
-    try:
-        dialect = dialect_in(path)
-        # Lists of tokens look like other vocabularies; without a suffix of those, the kind decides.
-        is_list = options.kind == "subword_nmt" and dialect.kind == "byte_bpe" and path.suffix not in dialect.suffixes
-        if options.kind is not None and (dialect is DIALECTS[-1] or is_list):
-            dialect = dialect_named(options.kind)  # whose error says what is wrong
-        tokenizer = dialect.load(path, id_layout=options.id_layout, merges=files.get(f"{key}/{MERGES}"))
-        numbering = files.get(options.ids_key(options.keys[key][0]))
-        if numbering is None:
-            return tokenizer
-        return dialect.numbered(tokenizer, path, numbering, options.threshold)
-    except NmtPrepError as error:
-        if path.exists() and dialect is DIALECTS[-1] and options.kind is None:
-            raise VocabularyError(
-                f"{key}: {path} is not a vocabulary of a known kind, which are tokenizer.json, tiktoken's ranks, "
-                f"SentencePiece models, codes of subword-nmt "
-                f"and Tensor2Tensor's subwords; as the last, which any text may be: {error}"
-            ) from error
-        raise VocabularyError(f"{key}: {error}") from error
-
-
-def _layout(tokenizer: Tokenizer, options: ExistingVocab) -> IdLayout | None:
-    return options.id_layout or next(iter(dialect_named(tokenizer.dialect).id_layouts), None)
-
-
-def _tags(config: Config, side: Side) -> dict[str, str]:
-    return {
-        f"splits.{split}.{corpus.name}.tag.{side}": corpus.tags[side]
-        for split in config.splits
-        for corpus in config.directed(split)
-        if side in corpus.tags
-    }
 
 
 _FAR_FROM_ASKED = 10  # percent
@@ -308,11 +200,21 @@ class VocabOutput:
     target: VocabularyFacts
     pieces: dict[Side, dict[str, int]]  # for each side, the ids of the pieces that the config names
 
+    @classmethod
+    def of(cls, described: Mapping[Side, DescribedVocabulary]) -> VocabOutput:
+        """Returns the output for the vocabulary of each side."""
+        pieces = {side: described[side].pieces for side in SIDES}
+        return cls(described["source"].facts, described["target"].facts, pieces)
+
     def sides(self) -> dict[Side, VocabularyFacts]:
         return {"source": self.source, "target": self.target}
 
 
-class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
+Made: TypeAlias = tuple[VocabOutput, Warnings, dict[str, int]]
+"""The vocabularies, and the warnings and numbers of their making."""
+
+
+class Vocabulary(Stage[VocabOutput, Made | None]):
     """Trains the vocabularies, or verifies and copies existing ones, and describes them in ``vocab.json``."""
 
     name = "vocab"
@@ -320,16 +222,18 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
     reads = (Sample,)
     output = VocabOutput
     observed = Warnings
-    rounds = (WORDS, COUNT, TRAIN)
+    rounds = (WORDS, COUNT, TRAIN, *RESIZING)
     version = 2
 
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
         if isinstance(config.vocab, ExistingVocab):
-            return ()
-        return self.rounds if words_settings(config) else self.rounds[1:]
+            return RESIZING if config.vocab.resized else ()
+        return (WORDS, COUNT, TRAIN) if words_settings(config) else (COUNT, TRAIN)
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (Download,) if isinstance(config.vocab, ExistingVocab) else self.reads
+        if not isinstance(config.vocab, ExistingVocab):
+            return self.reads
+        return (Download, *divided_stages(config)) if config.vocab.resized else (Download,)
 
     def check(self, config: Config) -> None:
         words_files(config)
@@ -348,10 +252,12 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
         names = {"name": config.name, **{f"languages.{key}": value for key, value in config.languages}}
         return {**options, **names}
 
-    def work(self, job: Job) -> Rounds[VocabOutput | None]:
+    def work(self, job: Job) -> Rounds[Made | None]:
         options = job.config.vocab
         if isinstance(options, ExistingVocab):
-            return None  # there is nothing to train
+            if not options.resized:
+                return None  # there is nothing to train
+            return (yield from _resized(job, options))
         config, sampled, directory = job.config, job.read(Sample), job.directory_of(Sample)
         sizes: dict[Side, int] = {"source": sampled.source.bytes, "target": sampled.target.bytes}
         sampled_lines = {side: SampleFile(side, directory / f"{side}.txt", sizes[side]) for side in SIDES}
@@ -388,23 +294,32 @@ class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
             tasks = [replace(task, other=other) for task, other in zip(tasks, reversed(tasks), strict=True)]
         trained = yield from TRAIN.run(tasks)
         source, target = trained[0], trained[-1]
-        return VocabOutput(source.facts, target.facts, {"source": source.pieces, "target": target.pieces})
+        return VocabOutput.of({"source": source, "target": target}), Warnings(), {}
 
-    def finish(self, job: Job, made: VocabOutput | None) -> Result[VocabOutput]:
+    def finish(self, job: Job, made: Made | None) -> Result[VocabOutput]:
+        if isinstance(job.config.vocab, ExistingVocab):
+            write_chat(job)
         if made is None:
             assert isinstance(job.config.vocab, ExistingVocab)
-            copied = install_existing(job, job.config.vocab)
-            facts, pieces = ({side: getattr(copied[side], name) for side in SIDES} for name in ("facts", "pieces"))
-            made = VocabOutput(facts["source"], facts["target"], pieces)
-        source, target = (_after_words(job, side, facts) for side, facts in made.sides().items())
-        made = replace(made, source=source, target=target)
-        write_json(job.directory / "vocab.json", {side: as_json(facts) for side, facts in made.sides().items()})
-        warnings = size_warnings(job.config, made)
+            made = VocabOutput.of(install_existing(job, job.config.vocab)), Warnings(), {}
+        output, observed, counts = made
+        source, target = (_after_words(job, side, facts) for side, facts in output.sides().items())
+        output = replace(output, source=source, target=target)
+        write_json(job.directory / "vocab.json", {side: as_json(facts) for side, facts in output.sides().items()})
+        warnings = (*observed.warnings, *size_warnings(job.config, output))
         if job.config.vocab.shared:
-            sizes = {"shared_pieces": made.source.size}
+            sizes = {"shared_pieces": output.source.size}
         else:
-            sizes = {f"{side}_pieces": facts.size for side, facts in made.sides().items()}
-        return Result(made, Counts(other=sizes), observed=Warnings(warnings))
+            sizes = {f"{side}_pieces": facts.size for side, facts in output.sides().items()}
+        return Result(output, Counts(other={**sizes, **counts}), observed=Warnings(warnings))
+
+
+def _resized(job: Job, options: ExistingVocab) -> Rounds[Made]:
+    made, proof = yield from resize_rounds(job, options)
+    warnings = Warnings(tuple(resizing_warnings(options, made, proof)))
+    if options.prune is not None:
+        return VocabOutput.of(made.described), warnings, {"removed": made.removed, "changed_lines": proof.changed}
+    return VocabOutput.of(made.described), warnings, {"added": made.added, "changed_words": proof.changed_words}
 
 
 def _after_words(job: Job, side: Side, facts: VocabularyFacts) -> VocabularyFacts:

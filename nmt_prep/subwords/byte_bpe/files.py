@@ -170,7 +170,7 @@ def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[
             "GPT-2's) and specials={name: id}, or use the tokenizer.json of its model; if it has the pattern of a "
             f"published encoding, let its name end in one of {', '.join(TIKTOKEN_ENCODINGS)}"
         )
-    added = _specials(known.specials if specials is None else specials)
+    added = _specials(known.specials_of(max(ranks.values(), default=-1) + 1) if specials is None else specials)
     for name in added:  # a special token takes the place of a token that its name spells
         ranks.pop(bytes_of(name) or b"", None)
     ids = {name: token.id for name, token in added.items()}

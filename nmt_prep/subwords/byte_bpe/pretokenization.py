@@ -190,13 +190,13 @@ class Pretokenizer:
         self._added = added or {}
         self._scanners = how.scanners
         self._is_native = not how.libraries
-        self._normal: Callable[[str], str] = _nfc if how.nfc else str
+        self.normal: Callable[[str], str] = _nfc if how.nfc else str  # normalizes a text
         self._pre_tokenize: Callable[[str], list[tuple[str, Any]]] | None = None
         if "tokenizers" in how.libraries:
             what = "a vocabulary whose normalizer or pre-tokenizer is not native"
             peer = run_by_tokenizers(how.normalizer, how.pre_tokenizer, what)
             if how.normalizer is not None:
-                self._normal = partial(without_panic, "tokenizers", peer.normalizer.normalize_str)
+                self.normal = partial(without_panic, "tokenizers", peer.normalizer.normalize_str)
             if self._scanners is None:
                 self._pre_tokenize = partial(without_panic, "tokenizers", peer.pre_tokenizer.pre_tokenize_str)
         self._byte_cuts = how.byte_cuts
@@ -221,7 +221,7 @@ class Pretokenizer:
         self, allowed: frozenset[str]
     ) -> tuple[ByteBPESplitter, tuple[AddedTokenFinder | None, AddedTokenFinder | None] | None]:
         """Returns the native splitter, and the finders of added tokens; None if the splitter finds them."""
-        before, after = (finder(self._added, allowed, late, self._normal) for late in (False, True))
+        before, after = (finder(self._added, allowed, late, self.normal) for late in (False, True))
         first, last = ([] if search is None else search.plain_names() for search in (before, after))
         how, scanners = self._how, list(self._scanners or [])
         if self._is_native and first is not None and last is not None:
@@ -236,7 +236,7 @@ class Pretokenizer:
             if isinstance(part, int):
                 yield part
                 continue
-            normal = self._normal(part)
+            normal = self.normal(part)
             for inner in [normal] if after is None else after.cut(normal):
                 if isinstance(inner, int):
                     yield inner

@@ -49,13 +49,19 @@ class RankEncoding(NamedTuple):
 
     pattern: str | None  # regular expression that matches pretokens, in the syntax of `tiktoken`; None if it is unknown
     specials: Mapping[str, int]  # id of each special token
+    size: int = 0  # largest rank plus one
+
+    def specials_of(self, size: int) -> dict[str, int]:
+        """Returns the ids of the special tokens for a file of fewer ranks, from which pieces were taken out."""
+        moved = max(self.size - size, 0)
+        return {name: number - moved for name, number in self.specials.items()}
 
 
-_GPT2 = RankEncoding(GPT2_PATTERN, {"<|endoftext|>": 50256})
+_GPT2 = {"<|endoftext|>": 50256}
 
 TIKTOKEN_ENCODINGS: Mapping[str, RankEncoding] = {
-    "r50k_base.tiktoken": _GPT2,
-    "p50k_base.tiktoken": _GPT2,
+    "r50k_base.tiktoken": RankEncoding(GPT2_PATTERN, _GPT2, 50256),
+    "p50k_base.tiktoken": RankEncoding(GPT2_PATTERN, _GPT2, 50281),
     "cl100k_base.tiktoken": RankEncoding(
         CL100K_PATTERN,
         {
@@ -65,8 +71,9 @@ TIKTOKEN_ENCODINGS: Mapping[str, RankEncoding] = {
             "<|fim_suffix|>": 100260,
             "<|endofprompt|>": 100276,
         },
+        100256,
     ),
-    "o200k_base.tiktoken": RankEncoding(O200K_PATTERN, {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}),
+    "o200k_base.tiktoken": RankEncoding(O200K_PATTERN, {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}, 199998),
 }
 """Published encodings by their usual file names."""
 

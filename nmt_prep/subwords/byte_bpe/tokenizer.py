@@ -18,7 +18,7 @@ from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import PROPERTIES_UNICODE_VERSION, ByteBPEModel
+from _nmt_prep_core import PROPERTIES_UNICODE_VERSION, ByteBPEModel, ByteBPESplitter
 
 from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.base.errors import EncodeError, VocabularyError
@@ -286,6 +286,11 @@ class ByteBPETokenizer(Tokenizer):
             EncodeError: an id has no token, bytes are not UTF-8, or the offsets do not fit the values.
         """
         return self._model.decode(*rows.contiguous(), threads or available_cores(), errors == "replace")
+
+    def encode_pretokens(self, column: TextColumn, threads: int) -> Ragged:
+        """Returns the ids of texts each of which is a pretoken."""
+        whole = ByteBPESplitter([], False, False, [], [])
+        return Ragged(*self._model.encode(column.data, column.offsets, whole, threads, 0.0, 0))
 
     def _row(self, ids: Iterable[int]) -> Ragged:
         row, size = list(ids), len(self._pieces)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from _nmt_prep_core import ByteBPEWordCounter
@@ -31,10 +31,17 @@ class PretokenCounts(TextCounts[ByteBPEWordCounter]):
 
     unit = "words"
 
-    def __init__(self, pattern: str = GPT2_PATTERN) -> None:
-        """Starts empty."""
-        self.pretokenization = Pretokenization.by_pattern(pattern)
-        self._pretokenizer = Pretokenizer(self.pretokenization)
+    def __init__(
+        self, how: str | Pretokenization = GPT2_PATTERN, added: Mapping[str, AddedToken] | None = None
+    ) -> None:
+        """Starts empty.
+
+        Args:
+            how: the pattern of a pretoken, or how a vocabulary splits text.
+            added: added tokens, which are left out.
+        """
+        self.pretokenization = Pretokenization.by_pattern(how) if isinstance(how, str) else how
+        self._pretokenizer = Pretokenizer(self.pretokenization, added)
         super().__init__(ByteBPEWordCounter())
 
     @classmethod

@@ -39,7 +39,7 @@ class JsonModel:
         file = read_json_file(parse_json(where, data), where)
         self.pieces = file.pieces  # the pieces in order of ids
         self.model_type = file.kind  # `unigram` or `bpe`
-        self._file = file
+        self.file = file  # its content
         self._normal: Callable[[str], str] | None = None
         self.libraries = ""  # names and versions of the packages that the ids depend on
         if file.steps.library is not None:
@@ -70,17 +70,17 @@ class JsonModel:
 
         The first three are special tokens with a usual name.
         """
-        special = {name: token.id for name, token in self._file.added.items() if token.special}
+        special = {name: token.id for name, token in self.file.added.items() if token.special}
         ids: dict[str, int | None] = {
             role: next((special[name] for name in names if name in special), None)
             for role, names in USUAL_NAMES.items()
         }
-        return {**ids, "unk": self._file.unk_id}
+        return {**ids, "unk": self.file.unk_id}
 
     @property
     def added(self) -> Mapping[str, AddedToken]:
         """The added tokens by name."""
-        return self._file.added
+        return self.file.added
 
     def encode(self, column: TextColumn, threads: int, *, continued: bool = False) -> Ragged:
         """Returns the ids of each line; ``continued`` if each follows an added token."""
@@ -116,7 +116,7 @@ class JsonModel:
         """Bytes of the text of each piece, without white space; more than any line for the unknown piece."""
         dropped = str.maketrans("", "", SPACE + _WHITE)
         sizes = [len(piece.translate(dropped).encode()) for piece in self.pieces]
-        for number, kind in enumerate(self._file.types):
+        for number, kind in enumerate(self.file.types):
             if kind is PieceType.BYTE:
                 sizes[number] = int(chr(int(self.pieces[number][3:5], 16)) not in _WHITE)
             elif kind is PieceType.UNKNOWN:

@@ -55,7 +55,7 @@ class NumberedModel:
     def __init__(self, model: NativeModel, ids: Mapping[str, int]) -> None:
         """Numbers the pieces of a loaded model."""
         self._model = model
-        self._numbers = ids
+        self.numbers = ids  # the id of each piece
         pieces = [""] * (max(ids.values()) + 1)
         for piece, number in ids.items():
             pieces[number] = piece
@@ -75,7 +75,7 @@ class NumberedModel:
 
     def special_ids(self) -> dict[str, int | None]:
         """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece without an id."""
-        return {role: self._numbers.get(piece) for role, piece in _ROLES.items()}
+        return {role: self.numbers.get(piece) for role, piece in _ROLES.items()}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
         """Returns the ids of each line."""
@@ -110,7 +110,7 @@ class NumberedModel:
             stop = at + 1
             while stop < len(text) and not (following is not None and text.startswith(following, stop)):
                 stop += 1
-            values[begin + place] = self._numbers.get(text[at:stop], self._numbers["<unk>"])
+            values[begin + place] = self.numbers.get(text[at:stop], self.numbers["<unk>"])
             at = stop
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:

@@ -27,6 +27,7 @@ from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.json_engine import JsonModel
+from nmt_prep.subwords.sentencepiece.json_file import JsonFile
 from nmt_prep.subwords.sentencepiece.numbering import NumberedModel, checked_numbering, with_numbering
 from nmt_prep.subwords.sentencepiece.options import training_arguments
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
@@ -306,6 +307,16 @@ class SentencePieceTokenizer(Tokenizer):
     def model_type(self) -> str:
         """Kind of model: ``unigram``, ``bpe``, ``word`` or ``char``."""
         return self._engine.model_type
+
+    @property
+    def json_file(self) -> JsonFile | None:
+        """The content of a ``tokenizer.json``; None for a ``.model`` file."""
+        return self._engine.file if isinstance(self._engine, JsonModel) else None
+
+    @property
+    def numbering(self) -> Mapping[str, int] | None:
+        """The id of each piece, if another file gives them."""
+        return self._engine.numbers if isinstance(self._engine, NumberedModel) else None
 
     @property
     def library_reason(self) -> str | None:

@@ -196,7 +196,7 @@ def test_frames_that_do_not_fit_the_config(tmp_path: Path, frame: str, problem: 
         ),
         (
             {"from": "a", "pad": "x"},
-            "vocab.pad: unknown key (allowed here: compare, frame, from, id_layout, ids, kind, threshold, words)",
+            "vocab.pad: unknown key (allowed here: compare, extend, frame, from, id_layout, ids, kind, prune, thresh",
         ),
     ],
 )

@@ -1,0 +1,489 @@
+"""The rounds of the stage vocab, for existing vocabularies that are pruned or extended.
+
+The first round counts, part by part, the pieces that the text uses, or the words to learn from. The second writes the
+new files. The third encodes the text again with the old and the new vocabularies, and compares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from hashlib import blake2b
+from operator import add
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from _nmt_prep_core import Lines, count_ids, line_lengths
+
+from nmt_prep.base.artefacts import atomic_write, write_bytes
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.base.progress import Meter
+from nmt_prep.base.runtime import kept
+from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.corpora import strip_lines
+from nmt_prep.corpora.parts import PairFile
+from nmt_prep.pipeline.engines import Tick
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import HealthWarning, Job
+from nmt_prep.stages.divide import directed, divided_files
+from nmt_prep.stages.vocab.vocab_existing import (
+    GivenVocabulary,
+    given_vocabularies,
+    kept_pieces,
+    languages_of,
+    layout_of,
+    tags_of,
+)
+from nmt_prep.subwords import Tokenizer, dialect_in
+from nmt_prep.subwords.dialect import CountColumns, read_counts, write_counts
+from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
+from nmt_prep.subwords.resizing import (
+    LanguageWords,
+    NewPiece,
+    editable,
+    kept_ids,
+    learned_pieces,
+    piece_rate,
+    word_counts,
+)
+from nmt_prep.subwords.tokenizer import IdLayout
+
+_SHOWN, _SHOWN_CHARACTERS = 3, 80  # Number of changed lines that are shown, and how many characters of each
+_HELD_OUT = 20  # One of so many lines of train is not learned from, but shows what an extension changes
+_ALL = 1 << 62  # bytes
+_MOST_CHANGED = 0.001  # Share of the words of other languages that an extension may change without a warning
+
+
+@dataclass(frozen=True)
+class UseTask:
+    """A part whose pieces, or words, are counted."""
+
+    key: str
+    part: PairFile
+    languages: dict[Side, str]
+    given: dict[Side, GivenVocabulary]
+    most: int | None  # bytes of each side to count words of; None to count the pieces of all lines
+    output: Path
+
+    def file(self, side: Side) -> Path:
+        """The file with the counts of a side."""
+        return self.output.with_name(f"{self.output.name}-{side}")
+
+    @property
+    def sums(self) -> Path:
+        """The file with the sums of the rows of each batch: uint64, shape ``[batches, 2, 2]``."""
+        return self.output.with_name(f"{self.output.name}-sums")
+
+
+def count_use(task: UseTask, tick: Tick) -> int:
+    """Writes the counts of a part; returns the number of pairs that were read. Ticks are pairs."""
+    tokenizers = {side: task.given[side].load() for side in SIDES}
+    words = {side: word_counts(tokenizers[side]) for side in SIDES if task.most is not None}
+    ids = {side: np.zeros(len(tokenizers[side]), np.int64) for side in SIDES}
+    marks = {side: _marks(tokenizers[side]) for side in SIDES if task.most is None}
+    sums: list[tuple[int, int]] = []
+    row = 0
+    read = dict.fromkeys(SIDES, 0)
+    for batch in task.part.batches(columns=SIDES):
+        learned = pa.array(~_held_out(row, len(batch)))
+        for side in SIDES:
+            lines = strip_lines(batch.column(side))
+            if task.most is None:
+                rows = tokenizers[side].encode_batch(lines, threads=1)
+                count_ids(ids[side], rows.values)
+                sums.append(_sums(rows, marks[side]))
+            else:
+                words[side].add(lines.filter(learned), threads=1)
+                read[side] += lines.nbytes
+        row += len(batch)
+        tick(len(batch))
+        if task.most is not None and max(read.values()) >= task.most:
+            break
+    for side in SIDES:
+        if task.most is None:
+            write_bytes(task.file(side), ids[side].tobytes())
+        else:
+            write_counts(task.file(side), words[side].columns())
+    write_bytes(task.sums, np.array(sums, np.uint64).tobytes())
+    return row
+
+
+@kept(4)
+def _marks(tokenizer: Tokenizer) -> npt.NDArray[np.uint64]:
+    """Returns a random number for each piece, the same in all vocabularies."""
+    digests = (blake2b(piece.encode(), digest_size=8).digest() for piece in tokenizer.pieces)
+    return np.frombuffer(b"".join(digests), "<u8")
+
+
+def _sums(rows: Ragged, marks: npt.NDArray[np.uint64]) -> tuple[int, int]:
+    """Returns two sums that differ if rows have other pieces, unless two random numbers of 64 bits are equal."""
+    places = 2 * np.arange(max(len(rows.values), len(rows.offsets)), dtype=np.uint64) + 1
+    ends = rows.offsets.astype(np.uint64)
+    return int(marks[rows.values] @ places[: len(rows.values)]), int(ends @ places[: len(ends)])
+
+
+def _held_out(first: int, count: int) -> npt.NDArray[np.bool_]:
+    """Returns True for the rows of a part of train that an extension is not learned from."""
+    held: npt.NDArray[np.bool_] = np.arange(first, first + count) % _HELD_OUT == _HELD_OUT - 1
+    return held
+
+
+USE = Round("use", count_use, int, words="counting pieces", made=lambda task, _: [*map(task.file, SIDES), task.sums])
+
+
+@dataclass(frozen=True)
+class ResizeTask:
+    """The vocabularies to prune or to extend."""
+
+    key: str
+    given: dict[Side, GivenVocabulary]
+    used: tuple[UseTask, ...]
+    config: Config
+    options: ExistingVocab
+    directory: Path
+    threads: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class Resized:
+    """The new vocabularies."""
+
+    described: dict[Side, DescribedVocabulary]
+    rows: dict[Side, str]  # the file with the start of each embedding
+    removed: int  # number of pieces that went
+    added: int  # number of pieces that came
+    learned: dict[Side, list[str]]  # the languages that new pieces were learned from
+
+
+def resize(task: ResizeTask, meter: Meter) -> Resized:
+    """Writes the new vocabularies, and the start of their embeddings. The meter counts files."""
+    tokenizers = {side: task.given[side].load() for side in SIDES}
+    alike = tokenizers["source"].pieces == tokenizers["target"].pieces  # one numbering, and so one embedding
+    made = Resized({}, {}, 0, 0, {})
+    for sides in (SIDES,) if alike else tuple((side,) for side in SIDES):
+        group = _Group(task, sides, tokenizers)
+        new = group.extension() if task.options.extend is not None else []
+        ids = group.pruned() if task.options.prune is not None else np.arange(len(group.tokenizer))
+        name = "embeddings.json" if alike else f"embeddings.{sides[0]}.json"
+        for side in sides:
+            loaded = group.written(side, ids, new)
+            layout, tags = layout_of(loaded, task.options), tags_of(task.config, task.options, side)
+            made.described[side] = describe_vocabulary(loaded, task.given[side].name, layout, tags)
+            made.rows[side] = name
+            made.learned[side] = group.learned
+            meter.advance(1)
+        content = {
+            "vocabulary": task.given[sides[0]].name,
+            "old_size": len(group.tokenizer),
+            "size": len(ids) + len(new),
+            "rows": [*ids.tolist(), *([*piece.starts] for piece in new)],
+        }
+        write_bytes(task.directory / name, json.dumps(content).encode() + b"\n")
+        made = Resized(
+            made.described,
+            made.rows,
+            made.removed + len(group.tokenizer) - len(ids),
+            made.added + len(new),
+            made.learned,
+        )
+    return made
+
+
+class _Group:
+    """The vocabularies of the sides that share a numbering."""
+
+    def __init__(self, task: ResizeTask, sides: tuple[Side, ...], tokenizers: dict[Side, Tokenizer]) -> None:
+        self._task, self._sides, self._tokenizers = task, sides, tokenizers
+        self.tokenizer = tokenizers[sides[0]]
+        self.learned: list[str] = []
+        files = {task.given[side].path: side for side in reversed(sides)}
+        opened = {path: editable(tokenizers[side], path, task.given[side].where) for path, side in files.items()}
+        self._edited = {side: opened[task.given[side].path] for side in sides}
+
+    def pruned(self) -> npt.NDArray[np.int64]:
+        """Returns the ids that stay."""
+        options = self._task.options
+        assert options.prune is not None
+        counts = np.zeros(len(self.tokenizer), np.int64)
+        for used in self._task.used:
+            for side in self._sides:
+                counts += np.fromfile(used.file(side), np.int64)
+        stays = [
+            kept_ids(
+                self._edited[side],
+                self.tokenizer,
+                counts,
+                options.prune.min_count,
+                kept_pieces(self.tokenizer, self._task.config, options, side),
+            )
+            for side in self._sides
+        ]
+        return reduce(np.union1d, stays)
+
+    def extension(self) -> list[NewPiece]:
+        """Returns the new pieces."""
+        options, first = self._task.options.extend, self._sides[0]
+        assert options is not None
+        names = (used.languages[side] for used in self._task.used for side in self._sides)
+        languages = [*dict.fromkeys(names)]
+        self.learned = [*options.languages] if options.languages is not None else self._least_known(languages)
+        words = LanguageWords(
+            self._words(self.learned), [self._words([name]) for name in languages if name not in self.learned]
+        )
+        return learned_pieces(
+            self._edited[first],
+            self.tokenizer,
+            words,
+            options.size,
+            options.tokens,
+            lambda new: self.written(first, np.arange(len(self.tokenizer)), new),
+            characters=options.characters,
+            threads=self._task.threads,
+        )
+
+    def _least_known(self, languages: list[str]) -> list[str]:
+        """Returns all languages but the one with the fewest pieces per character."""
+        if len(languages) < 2:
+            return languages
+        rates = {name: piece_rate(self.tokenizer, self._words([name]), self._task.threads) for name in languages}
+        known = min(rates, key=lambda name: (rates[name], name))
+        return [name for name in languages if name != known]
+
+    def _words(self, languages: Sequence[str]) -> CountColumns:
+        counts = word_counts(self.tokenizer)
+        for used in self._task.used:
+            for side in self._sides:
+                if used.languages[side] in languages:
+                    counts.add_counted(read_counts(used.file(side)))
+                    counts.check_memory(self._task.memory)
+        return counts.columns()
+
+    def written(self, side: Side, ids: npt.NDArray[np.int64], new: Sequence[NewPiece]) -> Tokenizer:
+        """Writes the vocabulary of a side; returns its tokenizer."""
+        given = self._task.given[side]
+        path = self._task.directory / given.name
+        with atomic_write(path) as beside:
+            beside.write_bytes(self._edited[side].edited(ids, new))
+        loaded = _reloaded(path, given.options.id_layout)
+        old = self._tokenizers[side].pieces
+        if [*loaded.pieces] != [*(old[number] for number in ids.tolist()), *(piece.text for piece in new)]:
+            raise VocabularyError(
+                f"{given.where}: the pieces have other ids in the file that was written, so the vocabulary cannot be "
+                "pruned or extended; use another file of the same model, such as its tokenizer.json"
+            )
+        return loaded
+
+
+def _reloaded(path: Path, id_layout: IdLayout | None) -> Tokenizer:
+    """Returns the tokenizer of a new file; each process keeps it as long as the file stays the same."""
+    return _kept(path, path.stat().st_mtime_ns, id_layout)
+
+
+@kept(2)
+def _kept(path: Path, _mtime: int, id_layout: IdLayout | None) -> Tokenizer:
+    return dialect_in(path).load(path, id_layout=id_layout)
+
+
+RESIZE = Round("resize", resize, Resized, unit="files", here=True, words="writing the vocabularies")
+
+
+@dataclass(frozen=True)
+class ProveTask:
+    """A part to encode with the old and the new vocabularies."""
+
+    key: str
+    part: PairFile
+    split: str
+    languages: dict[Side, str]
+    given: dict[Side, GivenVocabulary]
+    files: dict[Side, Path]  # the new vocabularies
+    rows: dict[Side, Path]  # the file with the start of each embedding
+    learned: dict[Side, list[str]]  # languages whose words change on purpose
+    sums: Path | None  # the sums of a pruned part; None to compare only the lines that nothing was learned from
+    held_out: bool  # true for a part of train, of which only some lines were not learned from
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What changed in lines that were encoded with the old and the new vocabularies."""
+
+    lines: int = 0  # number of lines, of both sides
+    changed: int = 0  # number of lines with other pieces
+    words: int = 0
+    changed_words: int = 0  # number of words with other pieces
+    examples: list[str] = field(default_factory=list)  # the first changed lines, with their old and new pieces
+
+    def __add__(self, other: Proof) -> Proof:
+        return Proof(
+            self.lines + other.lines,
+            self.changed + other.changed,
+            self.words + other.words,
+            self.changed_words + other.changed_words,
+            [*self.examples, *other.examples][:_SHOWN],
+        )
+
+
+def prove(task: ProveTask, tick: Tick) -> Proof:
+    """Compares a part. Ticks are pairs."""
+    proof, row = Proof(), 0
+    sums = None if task.sums is None else iter(np.fromfile(task.sums, np.uint64).reshape(-1, 2).tolist())
+    for batch in task.part.batches(columns=SIDES):
+        for side in SIDES:
+            if task.languages[side] in task.learned[side]:
+                continue
+            lines = strip_lines(batch.column(side))
+            if task.held_out:
+                lines = lines.filter(pa.array(_held_out(row, len(batch))))
+            proof += _compared(task, side, lines, None if sums is None else tuple(next(sums)))
+        row += len(batch)
+        tick(len(batch))
+    return proof
+
+
+def _compared(task: ProveTask, side: Side, lines: pa.Array, sums: tuple[int, ...] | None) -> Proof:
+    new = _reloaded(task.files[side], task.given[side].options.id_layout)
+    after = new.encode_batch(lines, threads=1)
+    if sums is not None and sums == _sums(after, _marks(new)):
+        return Proof(len(lines))
+    old, ids = task.given[side].load(), _old_ids(task.rows[side])
+    before = old.encode_batch(lines, threads=1)
+    changed = _changed_rows(before, Ragged(ids[after.values], after.offsets))
+    column = TextColumn.from_arrow(lines)
+    words = int(line_lengths(Lines(column.data, column.offsets), "word").sum())
+    changed_words, examples = 0, list[str]()
+    for number in changed.tolist():
+        line = lines[number].as_py()
+        parts = [*dict.fromkeys(line.split(" ")), line]
+        both = [tokenizer.encode_batch(parts, threads=1).to_lists() for tokenizer in (old, new)]
+        other = {word for word, one, two in zip(parts, *both, strict=True) if one != ids[two].tolist()}
+        changed_words += max(sum(word in other for word in line.split(" ")), 1)
+        if len(examples) < _SHOWN:
+            texts = (
+                " ".join(tokenizer.pieces[i] for i in rows[-1])
+                for tokenizer, rows in zip((old, new), both, strict=True)
+            )
+            cut = [text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…" for text in texts]
+            examples.append(f"{task.split}/{task.part.corpus}, {side}: {cut[0]!r} became {cut[1]!r}")
+    return Proof(len(lines), len(changed), words, changed_words, examples)
+
+
+@kept(2)
+def _old_ids(path: Path) -> npt.NDArray[np.int32]:
+    """Returns the old id of each new id; -1 for a new piece."""
+    rows = json.loads(path.read_bytes())["rows"]
+    return np.array([row if isinstance(row, int) else -1 for row in rows], np.int32)
+
+
+def _changed_rows(before: Ragged, after: Ragged) -> npt.NDArray[np.int64]:
+    if np.array_equal(before.offsets, after.offsets) and np.array_equal(before.values, after.values):
+        return np.zeros(0, np.int64)
+    alike = np.flatnonzero(before.lengths == after.lengths)
+    one, two = before.taken(alike), after.taken(alike)
+    row = np.repeat(np.arange(len(alike)), one.lengths)
+    changed = before.lengths != after.lengths
+    changed[alike[row[one.values != two.values]]] = True
+    return np.flatnonzero(changed)
+
+
+PROVE = Round("prove", prove, Proof, words="comparing the vocabularies")
+
+
+def resize_rounds(job: Job, options: ExistingVocab) -> Rounds[tuple[Resized, Proof]]:
+    """Yields the rounds; returns the new vocabularies, and what changed."""
+    given = given_vocabularies(job, options)
+    parts = {split: [*directed(job.config.splits[split], files)] for split, files in divided_files(job).items()}
+    pairs = {corpus.name: languages_of(job.config, corpus) for split in parts for corpus in job.config.directed(split)}
+    using = list(_use_tasks(job, options, given, parts, pairs))
+    yield from USE.run(using, sum(task.part.pairs for task in using))
+    task = ResizeTask(
+        key="resize",
+        given=given,
+        used=tuple(using),
+        config=job.config,
+        options=options,
+        directory=job.directory,
+        threads=job.engine.threads_here,
+        memory=job.config.engine.memory,
+    )
+    [made] = yield from RESIZE.run([task])
+    tasks = [
+        ProveTask(
+            key=f"prove-{split}-{number:05d}",
+            part=part,
+            split=split,
+            languages=dict(zip(SIDES, pairs[part.corpus], strict=True)),
+            given=given,
+            files={side: job.directory / made.described[side].facts.file for side in SIDES},
+            rows={side: job.directory / made.rows[side] for side in SIDES},
+            learned=made.learned,
+            sums=None if options.prune is None else job.scratch / f"use-{split}-{number:05d}-sums",
+            held_out=options.extend is not None and split == "train",
+        )
+        for split, listed in parts.items()
+        for number, part in enumerate(listed)
+    ]
+    proofs = yield from PROVE.run(tasks, sum(task.part.pairs for task in tasks))
+    return made, reduce(add, proofs, Proof())
+
+
+def _use_tasks(
+    job: Job,
+    options: ExistingVocab,
+    given: dict[Side, GivenVocabulary],
+    parts: dict[str, list[PairFile]],
+    pairs: dict[str, tuple[str, str]],
+) -> Iterator[UseTask]:
+    left: dict[str, int] = {}
+    budget = job.config.sample.bytes_per_corpus
+    for split, listed in parts.items():
+        if options.extend is not None and (split != "train" or not options.extend.size):
+            continue
+        for number, part in enumerate(listed):
+            most = None
+            if options.extend is not None:
+                most = left.get(part.corpus, _ALL if budget == "all" else budget)
+                left[part.corpus] = most - max(part.source_bytes or 0, part.target_bytes or 0, part.text_bytes // 2)
+                if most <= 0:
+                    continue
+            key = f"use-{split}-{number:05d}"
+            languages = dict(zip(SIDES, pairs[part.corpus], strict=True))
+            yield UseTask(key, part, languages, given, most, job.scratch / key)
+
+
+def resizing_warnings(options: ExistingVocab, made: Resized, proof: Proof) -> Iterator[HealthWarning]:
+    """Yields warnings about what changed.
+
+    Raises:
+        VocabularyError: the config does not allow the change.
+    """
+    shown = "; ".join(proof.examples)
+    if options.prune is not None and proof.changed:
+        text = (
+            f"{proof.changed:,} of {proof.lines:,} lines have other pieces, since pieces that occur less often than "
+            f"vocab.prune.min_count are gone: {shown}"
+        )
+        if options.prune.strict:
+            raise VocabularyError(f"vocab.prune: {text}; lower min_count, list pieces in keep, or set strict to false")
+        yield HealthWarning("changed_lines", text, value=proof.changed, share=proof.changed / proof.lines)
+    if options.extend is None:
+        return
+    share = proof.changed_words / max(proof.words, 1)
+    if share > _MOST_CHANGED:
+        text = (
+            f"the new pieces change {proof.changed_words:,} of {proof.words:,} held-out words of the languages that "
+            f"nothing was learned from: {shown}"
+        )
+        if options.extend.strict:
+            raise VocabularyError(f"vocab.extend: {text}; lower size, or set strict to false")
+        yield HealthWarning("changed_words", text, value=proof.changed_words, share=share)
+    wanted = options.extend.size + len(options.extend.tokens)
+    if made.added < wanted:
+        text = f"the text of train gives {made.added:,} new pieces, but {wanted:,} were asked for (vocab.extend.size)"
+        yield HealthWarning("few_new_pieces", text, value=made.added)

@@ -1,0 +1,200 @@
+"""Learns new pieces of a vocabulary from text as the old pieces segment it.
+
+Characters without a piece come first. Further pieces are merges behind those of the vocabulary: pairs of neighbouring
+pieces, the most frequent first, as BPE training would go on (Sennrich et al. 2016). In a unigram model, a merge becomes
+a piece whose score is the sum of the two scores and a margin, so that the best segmentation (Kudo 2018) takes it just
+where it had the two pieces. In either kind, a word changes only where two such pieces were neighbours. Pairs that are
+neighbours in words of the other languages are not merged.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+from _nmt_prep_core import bpe_learn_merges
+
+from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe.training import PretokenCounts
+from nmt_prep.subwords.dialect import CountColumns
+from nmt_prep.subwords.resizing.editing import EditableVocabulary, NewPiece
+from nmt_prep.subwords.tokenizer import Tokenizer
+from nmt_prep.subwords.tokenizer_json import SPACE
+
+_WORDS = r" ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+"  # Only letters are merged
+
+_MARGIN = 0.01  # of the score of a new unigram piece; larger than the rounding of sums of scores in long lines
+_LEAST = 2  # occurrences of a pair to merge
+# Share of the words of other languages that all merges together may change: half of the 0.1 % that is promised, since
+# as many changes are expected in words that were not seen.
+_CHANGED = 0.0005
+
+
+def word_counts(tokenizer: Tokenizer) -> PretokenCounts:
+    """Returns empty counts of words, to learn from."""
+    if isinstance(tokenizer, ByteBPETokenizer):
+        return PretokenCounts(tokenizer.vocabulary.pretokenization, tokenizer.vocabulary.added)
+    return PretokenCounts(_WORDS)
+
+
+@dataclass(frozen=True)
+class LanguageWords:
+    """The words of the languages to learn from, and of the other languages of a vocabulary."""
+
+    learned: CountColumns
+    others: list[CountColumns] = field(default_factory=list)
+
+
+def learned_pieces(
+    vocabulary: EditableVocabulary,
+    tokenizer: Tokenizer,
+    words: LanguageWords,
+    size: int,
+    tokens: Sequence[str],
+    loaded: Callable[[Sequence[NewPiece]], Tokenizer],
+    *,
+    characters: bool = True,
+    threads: int = 1,
+) -> list[NewPiece]:
+    """Returns special tokens to add, and up to ``size`` further pieces.
+
+    Args:
+        loaded: returns the tokenizer of the vocabulary with new pieces.
+    """
+    new = [NewPiece(token, _starts(tokenizer, token), special=True) for token in tokens]
+    if characters and size:
+        listed = _characters(tokenizer, words.learned)
+        new += _character_pieces(vocabulary, tokenizer, listed, size)
+        if len(new) > len(tokens) and not isinstance(tokenizer, ByteBPETokenizer):
+            # A character that normalization changes would never be found.
+            lacking = {*loaded(new).uncovered([piece.text for piece in new[len(tokens) :]])}
+            new = [piece for piece in new if piece.special or piece.text not in lacking]
+    wanted = size - (len(new) - len(tokens))
+    if wanted > 0 and len(words.learned.counts):
+        new += _merged_pieces(vocabulary, tokenizer, loaded(new), new, words, wanted, threads)
+    return new
+
+
+def piece_rate(tokenizer: Tokenizer, words: CountColumns, threads: int) -> float:
+    """Returns the number of pieces per character of words."""
+    if isinstance(tokenizer, ByteBPETokenizer):
+        rows = tokenizer.encode_pretokens(words.texts, threads)
+    else:
+        rows = tokenizer.encode_batch(words.texts.to_arrow(), threads)
+    characters = pc.utf8_length(words.texts.to_arrow()).to_numpy(zero_copy_only=False)
+    return int((rows.lengths * words.counts).sum()) / max(int((characters * words.counts).sum()), 1)
+
+
+def _starts(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
+    [row] = tokenizer.encode_batch([text], 1).to_lists()
+    return tuple(number for number in row if tokenizer.pieces[number] != SPACE)
+
+
+def _characters(tokenizer: Tokenizer, words: CountColumns) -> list[str]:
+    """Returns the characters of words without a piece of their own, the most frequent first."""
+    texts = words.texts.to_arrow()
+    points = np.frombuffer("".join(texts.to_pylist()).encode("utf-32-le"), np.int32)
+    lengths = pc.utf8_length(texts).to_numpy(zero_copy_only=False)
+    counts = np.bincount(points, np.repeat(words.counts, lengths))
+    listed = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    seen = [chr(point) for point in listed.tolist() if chr(point).isprintable() and not chr(point).isspace()]
+    if isinstance(tokenizer, ByteBPETokenizer):
+        rows = tokenizer.encode_pretokens(TextColumn.from_strings(seen), 1)
+        return [character for character, size in zip(seen, rows.lengths.tolist(), strict=True) if size > 1]
+    return tokenizer.uncovered(seen)
+
+
+def _character_pieces(
+    vocabulary: EditableVocabulary, tokenizer: Tokenizer, characters: Sequence[str], size: int
+) -> list[NewPiece]:
+    new: dict[str, NewPiece] = {}
+    if not isinstance(tokenizer, ByteBPETokenizer):
+        score = 0.0 if vocabulary.scores is None else float(vocabulary.scores[vocabulary.lowest or 0])
+        return [NewPiece(text, _starts(tokenizer, text), score=score) for text in characters[:size]]
+    pieces, known = tokenizer.pieces, frozenset(tokenizer.pieces)
+    for row in tokenizer.encode_pretokens(TextColumn.from_strings(characters), 1).to_lists():
+        parts: list[tuple[str, tuple[int, ...]]] = [(pieces[number], (number,)) for number in row]
+        made: list[NewPiece] = []
+        while len(parts) > 1:
+            (left, first), (right, second), *rest = parts
+            parts = [(left + right, first + second), *rest]
+            if left + right not in new and left + right not in known:
+                made.append(NewPiece(left + right, first + second, (left, right)))
+        if len(new) + len(made) > size:
+            break
+        new |= {piece.text: piece for piece in made}
+    return [*new.values()]
+
+
+def _merged_pieces(
+    vocabulary: EditableVocabulary,
+    old: Tokenizer,
+    tokenizer: Tokenizer,
+    new: Sequence[NewPiece],
+    words: LanguageWords,
+    size: int,
+    threads: int,
+) -> list[NewPiece]:
+    """Returns pieces that are merges of other pieces, given the tokenizer with the new pieces so far."""
+    is_bytes = isinstance(tokenizer, ByteBPETokenizer)
+    pieces = tokenizer.pieces
+    texts = [*tokenizer.vocabulary.tokens] if isinstance(tokenizer, ByteBPETokenizer) else [p.encode() for p in pieces]
+    mergeable = np.array([is_bytes or _is_word(piece) for piece in pieces], np.bool_)
+    rows, counts = _segmented(tokenizer, words.learned, mergeable, threads)
+    forbidden = {text for text in texts if text}
+    for others in words.others:
+        forbidden |= _neighbours(*_segmented(tokenizer, others, mergeable, threads), texts, size)
+    merges = bpe_learn_merges(texts, *rows.contiguous(), counts, [*forbidden], size, _LEAST, threads).reshape(-1, 3)
+    starts: dict[int, tuple[int, ...]] = {number: (number,) for number in range(len(old))}
+    starts |= {len(old) + place: piece.starts for place, piece in enumerate(new)}
+    scores = dict(enumerate(vocabulary.scores.tolist())) if vocabulary.scores is not None else {}
+    scores |= {len(old) + place: piece.score for place, piece in enumerate(new)}
+    names = dict(enumerate(pieces))
+    made: dict[str, NewPiece] = {}
+    for left, right, merged in merges.tolist():
+        names[merged] = names[left] + names[right]
+        starts[merged] = starts[left] + starts[right]
+        scores[merged] = scores.get(left, 0.0) + scores.get(right, 0.0) + _MARGIN
+        piece = NewPiece(names[merged], starts[merged], (names[left], names[right]), scores[merged])
+        made.setdefault(piece.text, piece)  # two ways to one text make one piece
+    return [*made.values()]
+
+
+def _is_word(piece: str) -> bool:
+    """Returns True for a piece of letters, perhaps at the beginning of a word."""
+    text = piece.removeprefix(SPACE)
+    return text != "" and all(unicodedata.category(character)[0] in "LM" for character in text)
+
+
+def _segmented(
+    tokenizer: Tokenizer, words: CountColumns, mergeable: npt.NDArray[np.bool_], threads: int
+) -> tuple[Ragged, npt.NDArray[np.int64]]:
+    """Returns the ids of words, divided at pieces that do not merge, and their counts."""
+    if isinstance(tokenizer, ByteBPETokenizer):
+        rows = tokenizer.encode_pretokens(words.texts, threads)
+    else:
+        rows = tokenizer.encode_batch(words.texts.to_arrow(), threads)
+    row = np.repeat(np.arange(len(rows)), rows.lengths)
+    kept = mergeable[rows.values]
+    breaks = np.append(True, (row[1:] != row[:-1]) | ~kept[:-1]) if len(row) else np.zeros(0, np.bool_)
+    group = np.cumsum(breaks)[kept]
+    values = rows.values[kept]
+    _, first, sizes = np.unique(group, return_index=True, return_counts=True)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    return Ragged(values, offsets), words.counts[row[kept][first]]
+
+
+def _neighbours(rows: Ragged, counts: npt.NDArray[np.int64], texts: Sequence[bytes], size: int) -> set[bytes]:
+    """Returns the texts of the neighbouring pieces in words, without those that are rare enough to merge."""
+    row = np.repeat(np.arange(len(rows)), rows.lengths)
+    pairs = np.flatnonzero(row[1:] == row[:-1])
+    keys = rows.values[pairs].astype(np.int64) << 32 | rows.values[pairs + 1]
+    found, places = np.unique(keys, return_inverse=True)
+    totals = np.bincount(places, counts[row[pairs]], len(found))
+    frequent = found[totals > _CHANGED * int(counts.sum()) / size].tolist()
+    return {texts[key >> 32] + texts[key & 0xFFFFFFFF] for key in frequent}

@@ -1,0 +1,163 @@
+"""Extended vocabularies keep all old ids, and load in the libraries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nmt_prep.base.errors import VocabularyError
+from nmt_prep.subwords import ByteBPETokenizer, Tokenizer, load_tokenizer
+from nmt_prep.subwords.dialect import CountColumns
+from nmt_prep.subwords.resizing import LanguageWords, NewPiece, editable, learned_pieces, word_counts
+from tests.subwords.resizing.test_pruning import check_library
+from tests.subwords.resizing.texts import LANGUAGES
+from tests.subwords.sentencepiece.json_models import SPECIAL, added, content, data, metaspace, unigram
+from tests.subwords.sentencepiece.models import trained
+
+OLD = ["the lower lowest newer widest slow wood", "we slow the newest low wire down, 12 times"]
+NEW = ["ẹ kú ọjọ́ lówó ṣe", "owó ọjà ni ọjọ́ kẹta ṣe pàtàkì", "ọjọ́ náà ni a ṣe owó lówó"]
+
+
+def columns(tokenizer: Tokenizer, lines: Sequence[str]) -> CountColumns:
+    counts = word_counts(tokenizer)
+    counts.add(lines, 1)
+    return counts.columns()
+
+
+def extended(
+    path: Path,
+    lines: Sequence[str],
+    size: int,
+    *,
+    tokens: Sequence[str] = (),
+    others: Sequence[str] = OLD,
+) -> tuple[Tokenizer, Tokenizer, list[NewPiece]]:
+    """Extends a file in place; returns the old and the new tokenizer, and the new pieces."""
+    old = load_tokenizer(path)
+    vocabulary = editable(old, path, "the file")
+    assert vocabulary.fixed_ids_reason is None
+
+    def loaded(new: Sequence[NewPiece]) -> Tokenizer:
+        path.write_bytes(vocabulary.edited(np.arange(len(old)), new))
+        return load_tokenizer(path)
+
+    words = LanguageWords(columns(old, lines), [columns(old, others)])
+    new = learned_pieces(vocabulary, old, words, size, tokens, loaded)
+    tokenizer = loaded(new)
+    assert [*tokenizer.pieces] == [*old.pieces, *(piece.text for piece in new)]
+    check_library(path, tokenizer)
+    return old, tokenizer, new
+
+
+def byte_file(path: Path) -> Path:
+    ByteBPETokenizer.train([*OLD, *LANGUAGES[:1]] * 3, 330).save(path / "tokenizer.json")
+    return path / "tokenizer.json"
+
+
+def ends_with_added_tokens(path: Path) -> Path:
+    """Writes a file whose added tokens have ids behind the model's, which libraries would number anew."""
+    file = json.loads(byte_file(path).read_bytes())
+    vocab = [piece for piece in file["model"]["vocab"] if piece not in ("<pad>", "<EOS>")]
+    file["model"]["vocab"] = {piece: number for number, piece in enumerate(vocab)}
+    file["model"]["merges"] = [merge.split(" ") for merge in file["model"]["merges"]]
+    file["added_tokens"] = added([("<pad>", len(vocab)), ("<EOS>", len(vocab) + 1)])
+    (path / "tokenizer.json").write_text(json.dumps(file))
+    return path / "tokenizer.json"
+
+
+def model(path: Path, **options: Any) -> Path:
+    (path / "x.model").write_bytes(trained([*OLD, *LANGUAGES[:1]] * 3, **{"size": 80, **options}))
+    return path / "x.model"
+
+
+def unigram_json(path: Path) -> Path:
+    pieces = {"▁": -2.0, **dict.fromkeys(sorted({*"".join(OLD)} - {" "}), -4.0), "▁the": -3.0, "lo": -5.0}
+    parts = unigram(pieces)
+    number = len(parts["vocab"])
+    tokens = added([*((name, place) for place, name in enumerate(SPECIAL)), ("<2en>", number)])
+    (path / "tokenizer.json").write_bytes(data(content(parts, None, metaspace(), tokens=tokens)))
+    return path / "tokenizer.json"
+
+
+FILES = {
+    "bytes": byte_file,
+    "bytes with added tokens": ends_with_added_tokens,
+    "unigram": model,
+    "bpe": lambda path: model(path, model_type="bpe"),
+    "bpe with bytes": lambda path: model(path, model_type="bpe", byte_fallback=True, size=330),
+    "json": unigram_json,
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_new_pieces(tmp_path: Path, kind: str) -> None:
+    old, tokenizer, new = extended(FILES[kind](tmp_path), NEW * 3, 24, tokens=["<2yo>"])
+    assert (new[0].text, new[0].special) == ("<2yo>", True)
+    assert 20 < len(new) <= 25
+    assert tokenizer.encode_batch(OLD).to_lists() == old.encode_batch(OLD).to_lists()
+    assert tokenizer.encode_batch(["<2yo>"]).to_lists() != [[len(old)]]  # text never becomes a special token
+    lengths = [vocabulary.encode_batch(NEW).lengths.sum() for vocabulary in (old, tokenizer)]
+    assert lengths[1] < 0.85 * lengths[0]
+    assert not tokenizer.uncovered(["ẹ", "ọ", "ṣ"])
+    assert all(0 <= start < len(old) for piece in new for start in piece.starts)
+    assert all(piece.starts for piece in new)
+
+
+def test_characters_come_first_and_merges_start_from_the_old_pieces(tmp_path: Path) -> None:
+    old, tokenizer, new = extended(byte_file(tmp_path), ["ọwọ lowọ"] * 4, 4, others=[])
+    # "ọ" has the bytes E1 BB 8D
+    assert [(piece.text, piece.parts) for piece in new[:2]] == [("á»", ("á", "»")), ("á»į", ("á»", "į"))]
+    assert new[1].starts == tuple(old.piece_id(byte) for byte in "á»į")
+    assert [piece.text for piece in new[2:]] == ["wá»į", "Ġlowá»į"]
+    assert tokenizer.encode(" lowọ") == [len(old) + 3]
+    assert new[3].starts == tuple(old.encode(" lowọ"))
+
+
+def test_neighbours_in_the_words_of_other_languages_are_not_merged(tmp_path: Path) -> None:
+    path = model(tmp_path, model_type="bpe", size=40)
+    (tmp_path / "copy.model").write_bytes(path.read_bytes())
+    _, _, free = extended(path, ["wiwi toto"] * 9, 4, others=[])
+    assert "wi" in "".join(piece.text for piece in free)
+    old, tokenizer, new = extended(tmp_path / "copy.model", ["wiwi toto"] * 9, 4, others=["wiwi"])
+    assert not [piece.text for piece in new if "wi" in piece.text]
+    assert tokenizer.encode("wiwi") == old.encode("wiwi")
+
+
+def test_a_unigram_piece_has_the_score_of_its_parts_and_a_margin(tmp_path: Path) -> None:
+    path = unigram_json(tmp_path)
+    _, tokenizer, new = extended(path, ["lowow"] * 3, 2, others=[])
+    assert [(piece.text, round(piece.score, 2)) for piece in new] == [("ow", -7.99), ("wow", -11.98)]
+    assert tokenizer.encode("ow") == [tokenizer.piece_id("▁"), tokenizer.piece_id("ow")]
+
+
+def test_characters_that_normalization_changes_get_no_piece(tmp_path: Path) -> None:
+    _, _, new = extended(model(tmp_path), ["①② ﬁx x"] * 3, 9)
+    assert not {"①", "②", "ﬁ"} & {piece.text for piece in new}
+
+
+def test_ranks_and_published_models(shared: Path, tmp_path: Path) -> None:
+    for name in ("llama2.sentencepiece.model", "cl100k_base.tiktoken"):
+        path = tmp_path / name
+        path.write_bytes((shared / "golden" / "published" / name).read_bytes())
+        old, tokenizer, new = extended(path, LANGUAGES[12:] * 3, 30, others=LANGUAGES[:12])
+        assert len(new) == 30
+        assert tokenizer.encode_batch(LANGUAGES[:12]).to_lists() == old.encode_batch(LANGUAGES[:12]).to_lists()
+    with pytest.raises(VocabularyError, match=r"tiktoken's ranks contain no special tokens; use a tokenizer\.json"):
+        extended(path, [], 0, tokens=["<2am>"])
+
+
+def test_ids_with_gaps_are_refused(tmp_path: Path) -> None:
+    path = byte_file(tmp_path)
+    file = json.loads(path.read_bytes())
+    file["model"]["ignore_merges"] = True
+    file["added_tokens"].append(added([("<x>", len(file["model"]["vocab"]))], special=False)[0])
+    path.write_text(json.dumps(file))
+    with pytest.raises(
+        VocabularyError, match=r"the added token '<x>' is not in model\.vocab, and with ignore_me"
+    ):
+        extended(path, NEW, 5)

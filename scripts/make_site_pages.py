@@ -30,7 +30,7 @@ PAGES = {
 
 LISTINGS = {
     "configs.md": ("Example configs", "configs", "*.yaml"),
-    "examples.md": ("Training code", "docs/examples", "*.py"),
+    "examples.md": ("Example code", "docs/examples", "*.*"),
     "license.md": ("Licence", ".", "LICENSE"),
 }
 """Pages that show whole files: title, directory, and pattern of the file names."""

@@ -16,6 +16,7 @@ A message says what is wrong, where (file, line, config key), and what to do abo
     │   └── InvalidTextError   bytes that are not text in the stated encoding
     ├── HealthError            a strict run ended with warnings about its data
     ├── CleaningError          a rule cannot be applied to a corpus, or would drop all of it
+    │   └── ComputedError      a program or function cannot compute values, or they cannot be stored
     ├── TokenizerError
     │   ├── VocabularyError    a vocabulary file cannot be read, or is unsuitable
     │   ├── TrainingError      a vocabulary cannot be built from the lines and options given
@@ -86,6 +87,10 @@ class AlignmentModelError(NmtPrepError):
 
 class CleaningError(NmtPrepError):
     """A rule cannot be applied to a corpus, or would drop all of it; the message names the key and the corpus."""
+
+
+class ComputedError(CleaningError):
+    """A program or function cannot compute values, or they cannot be stored; the message names both and the text."""
 
 
 class TokenizerError(NmtPrepError):

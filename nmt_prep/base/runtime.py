@@ -9,7 +9,7 @@ import os
 import resource
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from importlib import import_module
@@ -108,6 +108,7 @@ def kept(most: int = 1) -> Callable[[Callable[[*Key], Content]], Callable[[*Key]
 _GUARD = ("/bin/sh", "-c", "read line || kill -KILL 0")  # Kills its process group if its input ends without a line
 
 _running: set[int] = set()  # Process groups of the programs that run
+_stops = 0  # Number of calls of `end_children`
 
 _unstoppable: set[int] = set()  # Threads within `unstoppable`
 
@@ -135,9 +136,16 @@ def is_unstoppable() -> bool:
 
 @contextmanager
 def child(
-    command: Sequence[str], directory: Path, given: IO[bytes], output: IO[bytes], errors: IO[bytes]
+    command: Sequence[str],
+    directory: Path,
+    given: IO[bytes],
+    output: IO[bytes],
+    errors: IO[bytes],
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Popen[bytes]]:
     """Starts a program in a process group of its own, and ends it at the exit, or when this process is killed.
+
+    The variables of ``environment`` are added to its environment.
 
     A shell leads the group. It waits for the end of its input, which the system closes if this process ends in any way.
     If the program has already ended, its children are not ended.
@@ -146,9 +154,9 @@ def child(
         with _lock:  # so that end_children does not miss a program that is just starting
             guard = stack.enter_context(Popen(_GUARD, stdin=PIPE, process_group=0))  # noqa: S603
             stack.callback(guard.communicate, b"\n")
-            process = stack.enter_context(
-                Popen(command, stdin=given, stdout=output, stderr=errors, cwd=directory, process_group=guard.pid)  # noqa: S603
-            )
+            variables = {**os.environ, **(environment or {})}
+            streams: dict[str, Any] = {"stdin": given, "stdout": output, "stderr": errors, "env": variables}
+            process = stack.enter_context(Popen(command, cwd=directory, process_group=guard.pid, **streams))  # noqa: S603
             _running.add(guard.pid)
         try:
             yield process
@@ -161,9 +169,16 @@ def child(
 
 def end_children() -> None:
     """Ends all programs that :func:`child` started, with their children, in any thread."""
+    global _stops  # noqa: PLW0603
     with _lock:
+        _stops += 1
         for group in _running:
             _end(group)
+
+
+def stops() -> int:
+    """Returns how often all programs were ended. A program that was started before must not be started again."""
+    return _stops
 
 
 def _end(group: int) -> None:

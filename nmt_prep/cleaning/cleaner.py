@@ -101,6 +101,7 @@ class Cleaner:
         }
         self.repaired: dict[str, list[RepairedLine]] = {}  # the first lines that each fix altered
         self._known: Mapping[Side, KnownLines] = {side: KnownLines() for side in context.sides}
+        self._order = sorted(range(len(self.rules)), key=lambda number: bool(self.rules[number].computed))
         self._names = (EMPTY, *(rule.key for rule in self.rules))
         self.counts = CleanCounts()  # the counts of all batches so far
 
@@ -123,9 +124,7 @@ class Cleaner:
         reasons = np.zeros(len(filled), np.int16)
         pairs = _pairs(fixed, scores or {}, filled, self._known)
         chosen = np.flatnonzero(filled)
-        values = [self._values(rule, pairs, lambda pair: place(int(chosen[pair]))) for rule in self.rules]
-        failed = np.array([~judge(each, rule.bounds) for each, rule in zip(values, self.rules, strict=True)], np.bool_)
-        failed = failed.reshape(len(self.rules), len(pairs))
+        values, failed = self._judged(pairs, lambda pair: place(int(chosen[pair])))
         reasons[filled] = _first_reasons(failed)
         self.counts += counts_of(self.rules, altered, reasons, values, failed)
         columns, found, thresholds = self._violations(values, reasons, filled)
@@ -177,6 +176,24 @@ class Cleaner:
             for label, before, after in zip(chain.labels, full, full[1:], strict=False):
                 fixes[before & ~after & (fixes == "")] = f"{label}.{side}"
         return pa.array([fix or None for fix in fixes], pa.string())
+
+    def _judged(self, pairs: Pairs, place: Callable[[int], str]) -> tuple[list[Values], Mask]:
+        """Returns the values of each rule, and which pairs fail it: bool, shape ``[rules, pairs]``."""
+        values = [np.full((len(rule.columns), len(pairs)), np.nan) for rule in self.rules]
+        failed = np.zeros((len(self.rules), len(pairs)), np.bool_)
+        for number in self._order:
+            rule, left = self.rules[number], pairs
+            places = np.arange(len(pairs))
+            if rule.computed:  # such values take long: only of pairs that no rule has dropped
+                places = np.flatnonzero(~failed.any(axis=0))
+                left = pairs.taken(places)
+            own = self._values(rule, left, lambda pair: place(int(places[pair])))  # noqa: B023
+            if left is pairs:
+                values[number] = own
+            else:
+                values[number][:, places] = own
+            failed[number, places] = ~judge(own, rule.bounds)
+        return values, failed
 
     def _values(self, rule: Rule[Any], pairs: Pairs, place: Callable[[int], str]) -> Values:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args
@@ -23,7 +23,8 @@ from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import CleaningError
 from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.known_lines import KnownLines, V
-from nmt_prep.config import Languages, Section
+from nmt_prep.config import ComputedValue, Languages, Section
+from nmt_prep.text.computed import Column
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)
@@ -86,6 +87,7 @@ class Context:
     languages: Languages  # the languages of the corpus
     sides: tuple[Side, ...]  # both sides, or one side for a corpus of one language
     base_dir: Path  # directory of the config; local paths of the config are relative to it
+    computed: Mapping[str, ComputedValue] = field(default_factory=dict)  # the values that the config defines, by name
 
     def language(self, side: Side) -> str:
         """Returns the language tag of a side."""
@@ -146,6 +148,20 @@ class Pairs:
             self._lines[side] = Lines(column.data, column.offsets)
         return self._lines[side]
 
+    def score(self, name: str, column: Column | None) -> Values:
+        """Returns a score of the pairs, given its column if it can be computed: float64, shape ``[pairs]``."""
+        if column is None or name in self.scores:
+            return np.asarray(self.scores[name], np.float64)
+        text = {side: self.arrow(side) for side in column.sides}
+        return self.keep(("computed", column.value), lambda: column.numbers(text))
+
+    def taken(self, places: npt.NDArray[np.int64]) -> Pairs:
+        """Returns some pairs, by their positions."""
+        if len(places) == len(self):
+            return self
+        text = {side: lines.take(pa.array(places)) for side, lines in self._arrow.items()}
+        return Pairs(text, {name: values[places] for name, values in self.scores.items()})
+
     def line_values(self, rule: Hashable, side: Side, judge: Callable[[Pairs, Side], npt.NDArray[V]]) -> npt.NDArray[V]:
         """Returns the values of a rule for the lines of a side, or other values that depend on a line alone.
 
@@ -196,7 +212,8 @@ class Rule(ABC, Generic[O]):
             in the first or last bin.
         columns: names of the columns: sides, ``pair``, or names that only this rule uses.
         bounds: the bounds of each column.
-        scores: names of the score columns that the values are computed from.
+        scores: names of the score columns that the values are computed from, which come with the corpus.
+        computed: computed values by name, for a rule on such values; it judges the pairs that all other rules keep.
         files: local files whose content the values depend on, by their names in the config.
     """
 
@@ -206,6 +223,7 @@ class Rule(ABC, Generic[O]):
     columns: tuple[str, ...]
     bounds: tuple[Bounds, ...]
     scores: tuple[str, ...] = ()
+    computed: Mapping[str, Column] = MappingProxyType({})
     files: Mapping[str, Path] = MappingProxyType({})
     key: str
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
-from functools import cache
 from keyword import iskeyword
 from types import ModuleType
 from typing import Annotated, Any, cast
@@ -21,6 +21,7 @@ from nmt_prep.cli.terminal import print_error, print_remark
 with delayed_imports():
     from nmt_prep.cli import (
         align,
+        cache,
         check,
         clean,
         download,
@@ -50,6 +51,7 @@ COMMANDS: dict[str, ModuleType] = {
     "lock": download,
     "fetch": download,
     "tasks": plan,
+    "cache": cache,
     "clean": clean,
     "rejects": rejects,
     "overlap": overlap,
@@ -108,7 +110,7 @@ class CommandGroup(TyperGroup):
         return _command(cmd_name) if cmd_name in COMMANDS else None
 
 
-@cache
+@functools.cache
 def _command(name: str) -> Any:
     """Returns a command, which Typer builds slowly: it makes a validator for each option."""
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -70,6 +70,7 @@ def plan(
             steps = runner.plan(checked, force=force or (), verify=verify)
         print_new_directory(console, checked)
         console.print(plan_table(steps))
+        _print_computed(console, checked)
         _print_stages(console, checked)
         _print_notes(console, checked)
 
@@ -87,6 +88,17 @@ def plan_table(steps: Sequence[Step]) -> Table:
     for step in steps:
         table.add_row(step.stage, "fresh" if step.fresh else "would run", step.reason)
     return table
+
+
+def _print_computed(console: SafeConsole, config: Config) -> None:
+    """Prints how many texts computed values are needed for, and how many are stored."""
+    for left in runner.computed_left(config):
+        texts = "texts to compute" if left.texts is None else f"{left.texts:,} texts to compute"
+        most = "" if left.exact else "at most "
+        how = "" if left.exact else "; nmt-prep plan counts them once the earlier rounds of clean have run"
+        unknown = "the number of texts to compute is not known before compile"
+        what = unknown if left.texts is None else f"{most}{texts}"
+        console.print(f"- {left.name}: {what}, {left.stored:,} values stored{how}", soft_wrap=True)
 
 
 def _print_stages(console: SafeConsole, config: Config) -> None:

@@ -1,6 +1,7 @@
 """The config: one frozen model per section defines its shape and types; :mod:`nmt_prep.runs.checks` checks the rest."""
 
 from nmt_prep.config.clean import CleanSettings, CorpusCleaning, DecontaminateSettings, DedupSettings
+from nmt_prep.config.computed import ComputedValue
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.engine import ClusterSettings, DaskSettings
 from nmt_prep.config.schema import (
@@ -18,6 +19,7 @@ __all__ = [
     "AlignSettings",
     "CleanSettings",
     "ClusterSettings",
+    "ComputedValue",
     "Config",
     "Corpus",
     "CorpusCleaning",

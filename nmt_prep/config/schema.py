@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config.clean import CleanSettings
+from nmt_prep.config.computed import ComputedValue
 from nmt_prep.config.corpus import Corpus, Tag
 from nmt_prep.config.documents import DocumentSettings
 from nmt_prep.config.engine import EngineSettings, LocalSettings
@@ -228,6 +229,8 @@ class Config(Section):
     """a mapping: limits on archives"""
     sample: SampleSettings = Field(default_factory=lambda: SampleSettings())
     """a mapping: which lines the vocabularies are built from"""
+    computed: dict[Name, ComputedValue] = Field(default_factory=dict)
+    """a mapping from names to values: numbers and texts that programs or functions compute, once for each text"""
     clean: CleanSettings | None = None
     """a mapping, or null for no cleaning: which pairs are dropped, and what is repaired"""
     limits: LimitSettings = Field(default_factory=lambda: LimitSettings())
@@ -284,6 +287,7 @@ class Config(Section):
         ):
             yield "align.words is vocab, and vocab.words has no steps; list them, or set align.words to text"
         yield from self._document_problems()
+        yield from self._computed_problems()
         yield from self._weight_problems()
         yield from self._training_problems()
         yield from self._frame_problems()
@@ -365,13 +369,20 @@ class Config(Section):
                 f"{', '.join(known)})"
             )
 
+    def _computed_problems(self) -> Iterator[str]:
+        for name, value in self.computed.items():
+            if name in ("corpus", "translation", "adequacy"):
+                yield f"computed.{name}: the name stands for something else; choose another one"
+            if value.output == "number" and self.clean is None:
+                yield f"computed.{name}: numbers are computed for pairs that are cleaned; add the section clean"
+
     def _weight_problems(self) -> Iterator[str]:
         if self.weight is None:
             return
         name = self.weight.origin.removeprefix("score:")
         known = {score for _, corpus in self.corpora for score in corpus.scores}
         if self.clean is not None:
-            known |= {"translation", "adequacy"}
+            known |= {"translation", "adequacy", *self.computed}
         if name not in known:
             yield (
                 f"weight.from: no corpus has the score {name!r} (there is {', '.join(sorted(known)) or 'none'}); name "

@@ -242,6 +242,24 @@ def list_rounds(names: Sequence[Round[Any, Any]], rounds: Rounds[P], notes: Task
     return [known.get(round_.name, RoundState(round_.name, None)) for round_ in names if not round_.by_all]
 
 
+def first_unfinished(rounds: Rounds[P], notes: TaskNotes) -> RoundTasks[Any, Any] | None:
+    """Returns the tasks without a result of the first round that has not ended; runs no task."""
+    found: RoundTasks[Any, Any] | None = None
+
+    def step(pending: RoundTasks[T, R]) -> list[R] | None:
+        nonlocal found
+        results = notes.results(pending, check=False)
+        if pending.round.by_all and pending.valid is None:
+            return [results.get(task.key) or pending.round.work(task, None) for task in pending.tasks]
+        if missing := [task for task in pending.tasks if task.key not in results]:
+            found = replace(pending, tasks=missing)
+            return None
+        return [results[task.key] for task in pending.tasks]
+
+    _drive(rounds, step)
+    return found
+
+
 def _drive(rounds: Rounds[P], step: Callable[[RoundTasks[Any, Any]], list[Any] | None]) -> P | None:
     """Runs a generator of rounds; returns None if ``step`` returns None, which ends the drive early."""
     results: list[Any] | None = None

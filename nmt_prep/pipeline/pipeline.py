@@ -42,6 +42,7 @@ from nmt_prep.pipeline.drivers import (
     Step,
     TaskNotes,
     TaskRunner,
+    first_unfinished,
     list_rounds,
     run_rounds,
     run_share,
@@ -49,6 +50,7 @@ from nmt_prep.pipeline.drivers import (
 from nmt_prep.pipeline.engines import Engine, LocalEngine
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
+from nmt_prep.pipeline.rounds import RoundTasks
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, observed_in
 
 
@@ -149,6 +151,20 @@ class Pipeline:
         job = self._job(making, above, LocalEngine())
         return tuple(list_rounds(rounds, stage.work(job), TaskNotes(making.draft.notes)))
 
+    def unfinished(self) -> RoundTasks[Any, Any] | None:
+        """Returns the tasks without a result of the first round that has not ended; None if all have, or it is unknown.
+
+        Runs nothing, as :meth:`tasks`.
+        """
+        above: dict[str, Manifest] = {}
+        for stage in self.stages:
+            if self._fresh.reason(stage, above):
+                making = self._making(stage, above)
+                work = stage.work(self._job(making, above, LocalEngine())) if stage.rounds else None
+                return None if work is None else first_unfinished(work, TaskNotes(making.draft.notes))
+            above[stage.name] = self._fresh.manifest(stage)
+        return None
+
     def run(
         self,
         engine: Engine,
@@ -241,10 +257,11 @@ class Pipeline:
     def stage_of(self, round_name: str) -> AnyStage:
         """Returns the stage of a round whose tasks can be shared."""
         for stage in self.stages:
-            if any(round_.shareable and round_.name == round_name for round_ in stage.rounds):
+            rounds = (*stage.rounds, *stage.rounds_for(self.config))
+            if any(round_.shareable and round_.name == round_name for round_ in rounds):
                 return stage
-        rounds = (round_ for stage in self.stages for round_ in stage.rounds_for(self.config))
-        known = ", ".join(round_.name for round_ in rounds if round_.shareable)
+        all_rounds = (round_ for stage in self.stages for round_ in stage.rounds_for(self.config))
+        known = ", ".join(round_.name for round_ in all_rounds if round_.shareable)
         raise ArgumentError(f"there is no round {round_name!r} to share; the rounds are {known}")
 
     def _above(self, last: AnyStage, round_name: str) -> dict[str, Manifest]:

@@ -166,7 +166,8 @@ class Stage(ABC, Generic[O, P]):
             stores it, and :meth:`Outputs.observed` reads it.
         observes: True if it reads what other stages observed, and so is rebuilt when that changes.
         reads: the stages whose output it reads, unless :meth:`inputs` returns others.
-        rounds: its rounds of tasks, in order. :meth:`rounds_for` returns those that a config needs.
+        rounds: its rounds of tasks that do not depend on the config. :meth:`rounds_for` returns those that a config
+            needs, in order.
         divides: True if its plain local files are read in place, so that their digests come with their steps.
         outside: True if it changes something outside of the run's directory; its manifest is then removed at its start.
         keeps: True if its directory is a store by digest; files are added to it, and it is never replaced as a whole.

@@ -24,8 +24,12 @@ from nmt_prep.pipeline.engines.executor import ExecutorEngine
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.run_notes import RunNotes
-from nmt_prep.pipeline.stage import AnyStage
+from nmt_prep.pipeline.stage import AnyStage, outputs_in
 from nmt_prep.runs.checks import load_config
+from nmt_prep.stages.clean import Clean
+from nmt_prep.stages.clean.cleaned_corpora import cleaned_corpora
+from nmt_prep.stages.clean.computed import TextsLeft, texts_left
+from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import addresses_of
 
 ConfigOrFile: TypeAlias = "Config | str | os.PathLike[str]"
@@ -158,6 +162,26 @@ def run_share(
     pipeline = _pipeline(config, (), progress, lock_file)
     with _held(pipeline, pipeline.stage_of(share.round).name, wait=wait, shared=True), _failure_told(progress):
         return pipeline.share(_local_engine(config, workers, progress), share)
+
+
+def computed_left(config: ConfigOrFile) -> list[TextsLeft]:
+    """Returns the texts whose computed values a run would need, for each value. Runs nothing.
+
+    The numbers are exact once all rounds before are complete; else upper bounds.
+    """
+    config = _loaded(config)
+    if not (config.clean and any(corpus.computed for corpus in cleaned_corpora(config))):
+        return []
+    pipeline = _pipeline(config, (), Progress(), None)
+    states = {stage.stage: stage for stage in pipeline.tasks()}
+    if states[Clean.name].complete:
+        return []
+    compiled = None
+    if states[Compile.name].complete:
+        outputs = outputs_in(config.run_dir, [Compile], config)
+        compiled = [part for parts in outputs.read(Compile).parts.values() for part in parts]
+    next_tasks = pipeline.unfinished()
+    return [*texts_left(config, () if next_tasks is None else next_tasks.tasks, compiled)]
 
 
 def tasks(

@@ -89,7 +89,7 @@ def test_the_first_rule_that_fails_is_the_reason(tmp_path: Path) -> None:
     assert judged.reasons.tolist() == [-1, 1, 1, 2, 0, -1]
     assert judged.kept.tolist() == [True, False, False, False, False, True]
     reversed_rules = {name: OWN[name] for name in reversed(OWN)}
-    assert clean(cleaner(tmp_path, reversed_rules), *PAIRS).reasons.tolist() == [-1, 2, 1, 1, 0, -1]
+    assert clean(cleaner(tmp_path, reversed_rules), *PAIRS).reasons.tolist() == [-1, 2, 2, 1, 0, -1]
 
 
 def test_dropped_pairs_have_the_value_and_the_threshold_of_the_first_column_that_fails(tmp_path: Path) -> None:
@@ -105,12 +105,12 @@ def test_pairs_and_refused_values_are_counted_by_rule_and_column(tmp_path: Path)
     counts = made.counts
     assert (counts.pairs_in, counts.pairs_out) == (6, 2)
     assert counts.dropped == {"empty": 1, "length": 2, "python": 1}
-    assert counts.failed == {"length": {"length": 2, "python": 1}, "python": {"length": 1, "python": 2}}
+    assert counts.failed == {"length": {"length": 2, "python": 0}, "python": {"length": 0, "python": 1}}
     source = counts.histograms["length"]["source"]
     assert source.edges[:6] == (0.0, 1.0, 2.0, 3.0, 5.0, 7.0)
     assert (source.kept[:4], source.dropped[:4]) == ((0, 1, 1, 0), (0, 1, 1, 1))
     own = counts.histograms["python"]["pair"]
-    assert (own.edges, own.kept, own.dropped) == ((0.0, 0.5, 1.0), (0, 2), (2, 1))
+    assert (own.edges, own.kept, own.dropped) == ((0.0, 0.5, 1.0), (0, 2), (1, 0))
     by_column = {column: shown.failed for column, shown in counts.histograms["length"].items()}
     assert (by_column, counts.failed["length"]["length"]) == ({"source": 1, "target": 1}, 2)
     assert (counts + counts).histograms["length"]["source"].failed == 2

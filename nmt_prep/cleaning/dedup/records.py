@@ -132,7 +132,8 @@ class Group:
     def ranks(self, pairs: pa.RecordBatch, scores: Sequence[str]) -> list[Records]:
         """Returns a column for each score, with smaller numbers for better pairs: uint64, shape ``[pairs]``."""
         given = scores_of(pairs) if scores else {}
-        ranks = [descending(given[name]) for name in scores]
+        unknown = np.full(len(pairs), np.nan)  # a computed value may not apply to a corpus
+        ranks = [descending(given.get(name, unknown)) for name in scores]
         if ranks and self.behind is not None:
             # The highest bit decides first; the lowest bit of a score's 64 gives way to it.
             ranks[0] = ranks[0] >> np.uint64(1) | np.uint64(self.behind << 63)

@@ -1,4 +1,4 @@
-"""Rule ``score``: scores that come with a corpus.
+"""Rule ``score``: scores that come with a corpus, or computed values.
 
 The rule is a mapping from names of scores to their limits, such as ``score: {bicleaner: {min: 0.5}, laser: {min:
 1.06}}``. Value, for each score: the score of the pair. A pair passes if ``min <= value <= max`` for all of them; NaN
@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 from nmt_prep.cleaning.rule import Context, OwnBounds, Pairs, Rule, Values
 from nmt_prep.config import Section
 from nmt_prep.config.section import Name
+from nmt_prep.text.computed import Column
 
 _BINS = 40
 
@@ -43,15 +44,23 @@ class ScoreOptions(Section):
 
 
 class ScoreRule(Rule[ScoreOptions]):
-    """Scores that come with a corpus."""
+    """Scores that come with a corpus, or computed values."""
 
     def __init__(self, options: ScoreOptions, context: Context) -> None:
-        self.scores = tuple(options.limits)
-        self.columns = self.scores
-        self.bounds = tuple(limits.bounds() for limits in options.limits.values())
-        around = [edge for limits in options.limits.values() for edge in limits.edges()]
-        low, high = min(0.0, *around), max(1.0, *around)
+        made = {
+            name: Column(name, context.computed[name], context.languages, context.sides, context.base_dir)
+            for name in options.limits
+            if name in context.computed
+        }
+        self.computed = {name: column for name, column in made.items() if column.sides}
+        limits = {name: each for name, each in options.limits.items() if name in self.computed or name not in made}
+        self.scores = tuple(name for name in limits if name not in self.computed)
+        self.columns = tuple(limits)
+        self.bounds = tuple(each.bounds() for each in limits.values())
+        self.files = {name: path for column in self.computed.values() for name, path in column.files.items()}
+        around = [edge for each in limits.values() for edge in each.edges()]
+        low, high = min([0.0, *around]), max([1.0, *around])
         self.edges = tuple(np.linspace(low, high, _BINS + 1).tolist())
 
     def values(self, pairs: Pairs) -> Values:
-        return np.stack([np.asarray(pairs.scores[name], np.float64) for name in self.scores])
+        return np.stack([pairs.score(name, self.computed.get(name)) for name in self.columns])

@@ -81,7 +81,7 @@ def make_workers(
     Args:
         scores: column of each score by its name; columns count from 0.
     """
-    context = Context(loaded.languages, SIDES, config.parent)
+    context = Context(loaded.languages, SIDES, config.parent, loaded.computed)
     cleaners = [Cleaner(loaded.cleaning, context, "standard input") for _ in range(threads)]
     _check_scores(cleaners[0], scores)
     sets_from = loaded.decontaminate.against or ()

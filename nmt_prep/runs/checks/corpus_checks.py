@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from nmt_prep.base.errors import ConfigError
 from nmt_prep.base.sides import SIDES
+from nmt_prep.cleaning.computed_rules import named_scores
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.evaluation_segments import against_problems
 from nmt_prep.cleaning.opusfilter import opusfilter_rules
@@ -27,12 +28,21 @@ from nmt_prep.cleaning.presets import (
     steps_of,
 )
 from nmt_prep.cleaning.rules import rule_problems
-from nmt_prep.config import CleanSettings, Config, Corpus, CorpusCleaning, DecontaminateSettings, Languages, Section
+from nmt_prep.config import (
+    CleanSettings,
+    ComputedValue,
+    Config,
+    Corpus,
+    CorpusCleaning,
+    DecontaminateSettings,
+    Languages,
+    Section,
+)
 from nmt_prep.config.corpus import Fields
 from nmt_prep.config.file import as_tuples, read_file
 from nmt_prep.config.language_pairs import ConfigLanguages, are_languages, splits_of
 from nmt_prep.config.problems import KeyPath, Problem, did_you_mean, located, message_of, problems_of, refusal, worded
-from nmt_prep.config.section import descriptions, is_hub_id
+from nmt_prep.config.section import Name, descriptions, is_hub_id
 from nmt_prep.corpora.registry import column_files, format_of, option_keys, parts_of, reader_of
 from nmt_prep.corpora.sources.catalogues import describe_mtdata, describe_opus
 from nmt_prep.corpora.sources.hub import repository_address
@@ -207,6 +217,7 @@ def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]
     yield from layer_problems(settings)
     yield from _evaluation_problems(settings, config)
     yield from _weight_problems(config, settings)
+    yield from _computed_problems(config, settings)
     corpora = {corpus.name for split in settings.splits for corpus in config.own_splits.get(split, ())}
     for name in settings.overrides:
         if name not in corpora and not any(map(are_languages, splits_of(name))):
@@ -242,6 +253,18 @@ def _weight_problems(config: Config, settings: CleanSettings) -> Iterator[Proble
             ("weight", "from"),
             f"no corpus has the score {name!r}, and no rule of clean computes it; add {name} to rules",
         )
+
+
+def _computed_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:
+    """Yields a problem for each text that is used as a score."""
+    texts = {name for name, value in config.computed.items() if value.output == "text"}
+    places: dict[KeyPath, Iterable[str]] = {("clean", "dedup", "keep"): settings.dedup.keep}
+    places |= {("clean", "rules"): named_scores(settings.rules)}
+    places |= {("clean", "overrides", name): named_scores(own.rules) for name, own in settings.overrides.items()}
+    places |= {("weight", "from"): [] if config.weight is None else [config.weight.origin.removeprefix("score:")]}
+    for path, names in places.items():
+        for name in texts.intersection(names):
+            yield path, f"names {name!r}, which is a text and no score: computed.{name}.output is text"
 
 
 def filter_problems(settings: CleanSettings, languages: Languages, corpus: str | None) -> Iterator[Problem]:
@@ -282,6 +305,7 @@ class FilterConfig(Section):
     """The sections of a config that the filter ``nmt-prep clean`` reads."""
 
     languages: ConfigLanguages = Field(description="{source: …, target: …}: the languages of the two sides")
+    computed: dict[Name, ComputedValue] = Field({}, description="a mapping: values that the rules use")
     clean: CleanSettings = Field(CleanSettings(), description="a mapping: the fixes and rules")
 
 
@@ -292,6 +316,7 @@ class StreamCleaning:
     languages: Languages
     cleaning: Cleaning
     decontaminate: DecontaminateSettings  # the evaluation sets that pairs are compared with
+    computed: Mapping[str, ComputedValue]
     remarks: tuple[str, ...] = ()
 
 
@@ -329,7 +354,7 @@ def load_cleaning(
     if problems:
         raise refusal(str(path), problems)
     cleaning = replace(cleaning, corpus_rules={})
-    return StreamCleaning(config.languages, cleaning, config.clean.decontaminate, tuple(remarks))
+    return StreamCleaning(config.languages, cleaning, config.clean.decontaminate, config.computed, tuple(remarks))
 
 
 def _like_opusfilter(config: FilterConfig, path: Path, remarks: Iterable[str]) -> StreamCleaning:
@@ -342,4 +367,4 @@ def _like_opusfilter(config: FilterConfig, path: Path, remarks: Iterable[str]) -
         raise refusal(str(path), problems)
     cleaning = Cleaning(config.clean.fix or (), rules, keys=dict.fromkeys(rules, f"{path}: "))
     remarks = (*remarks, *(f"{path}: not taken over: {name}" for name in left_out))
-    return StreamCleaning(config.languages, cleaning, config.clean.decontaminate, remarks)
+    return StreamCleaning(config.languages, cleaning, config.clean.decontaminate, config.computed, remarks)

@@ -41,6 +41,7 @@ from nmt_prep.runs.trial.run_results import Translations, known_from, learn
 from nmt_prep.runs.trial.trial_sample import Drawn, Run, draw, run_of
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean.cleaned_corpora import RuleBounds, cleaned_corpora, section_of
+from nmt_prep.stages.clean.computed import column_of
 from nmt_prep.stages.clean.duplicates import STEPS
 from nmt_prep.stages.clean.near_rounds import NEAR
 
@@ -138,7 +139,7 @@ class _Trial:
             "rules": base,
             "presets": presets,
             "overrides": overrides,
-            "controls": [_control(control, columns, places) for control in self._made],
+            "controls": [_control(control, columns, places, self._config.computed) for control in self._made],
             "values": columns,
             "pairs": self._pairs(),
         }
@@ -256,9 +257,12 @@ class _Trial:
         """Returns scores of all pairs, a mask of those that are known or known to be missing, and their origin."""
         values, judged = np.full(self._size, np.nan), np.zeros(self._size, np.bool_)
         note = "scores of the corpus"
-        for corpus, known, first in zip(self._drawn, self._known, self._firsts, strict=False):
+        for corpus, part, known, first in zip(self._drawn, self._parts, self._known, self._firsts, strict=False):
             inside = slice(first, first + len(corpus.rows))
-            if name in corpus.scores:
+            if (use := corpus.of.computed.get(name)) is not None:
+                column = column_of(use, part.context, corpus.of.name)
+                values[part.places], judged[part.places], note = part.pairs.score(name, column), True, "computed values"
+            elif name in corpus.scores:
                 values[inside], judged[inside] = corpus.scores[name], True
             elif known is not None and name in known.scores:
                 values[inside] = known.scores[name]
@@ -364,7 +368,7 @@ def _edges(values: Values) -> tuple[float, ...]:
     return tuple(np.linspace(low, high if high > low else low + 1, 21).tolist())
 
 
-def _control(control: Control, columns: list[list[Any]], places: dict[bytes, int]) -> Json:
+def _control(control: Control, columns: list[list[Any]], places: dict[bytes, int], computed: Collection[str]) -> Json:
     """Returns a control for the page; equal columns of values are stored once, in ``columns``."""
     shown = []
     for name, values, judged, bounds in zip(
@@ -384,7 +388,7 @@ def _control(control: Control, columns: list[list[Any]], places: dict[bytes, int
         "limits": [asdict(limit) for limit in control.limits],
         "thresholds": control.thresholds,
         "whole": control.key in CORPUS_RULES,
-        "early": control.key == TOP and control.spec["score"] not in CORPUS_RULES,
+        "early": control.key == TOP and control.spec["score"] not in {*CORPUS_RULES, *computed},
         "note": control.note,
     }
 

@@ -50,8 +50,8 @@ from nmt_prep.stages.clean.duplicates import DEDUP_ROUNDS, DROP, dedup_rounds, d
 from nmt_prep.stages.clean.first_rules import CHECK, CLEAN, FIRST, apply_rules, loss_warnings
 from nmt_prep.stages.clean.parts import REJECTED, REJECTS, RejectsTask
 from nmt_prep.stages.clean.passes import (
-    EARLY,
-    LATE,
+    WITHOUT_COMPUTED,
+    CorpusRules,
     apply_corpus_rules,
     build_cleaner,
     corpus_rules_of,
@@ -128,9 +128,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
     observed = CleanObserved
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = (
         *(PLAN, SEGMENTS, FIRST, CHECK, CLEAN),
-        *(round_ for rule in EARLY for round_ in rule.rounds),
+        *(round_ for rule in WITHOUT_COMPUTED for round_ in rule.rounds),
         *DEDUP_ROUNDS,
-        *(round_ for rule in LATE for round_ in rule.rounds),
         *(DROP["limits"], REJECTS, *HEALTH_ROUNDS),
     )
 
@@ -141,11 +140,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
         return (*self.reads, Extract) if is_active(config) else self.reads
 
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
-        clean, corpora = section_of(config), [*cleaned_corpora(config)]
-        early, late = (
-            [round_ for rule in rules if any(map(rule.applies, corpora)) for round_ in rule.rounds]
-            for rules in (EARLY, LATE)
-        )
+        clean, rules = section_of(config), CorpusRules.of(config, [*cleaned_corpora(config)])
+        early, late = ([round_ for rule in each for round_ in rule.rounds] for each in rules)
         segments = (SEGMENTS,) if is_active(config) else ()
         sample = (REJECTS,) if clean.rejects == "sample" else ()
         first = (PLAN, *segments, FIRST, CHECK, CLEAN, *early)
@@ -178,9 +174,11 @@ class Clean(Stage[CleanOutput, Cleaned]):
             settings[f"{key}.fix"] = plain_fixes(cleaning.fix)
             settings[f"{key}.rules"] = [*cleaning.rules]
             settings |= {f"{key}.rules.{rule}": spec for rule, spec in cleaning.rules.items()}
-            for rule in corpus_rules_of(corpus):
-                settings[f"{key}.rules.{rule.name}"] = cleaning.corpus_rules[rule.name]
+            for rule in corpus_rules_of(config, corpus):
+                if rule.name in cleaning.corpus_rules:
+                    settings[f"{key}.rules.{rule.name}"] = cleaning.corpus_rules[rule.name]
                 settings |= rule.settings(config)
+            settings |= {f"{key}.computed.{name}": use.value.definition for name, use in corpus.computed.items()}
         return settings
 
     def check(self, config: Config) -> None:
@@ -200,18 +198,19 @@ class Clean(Stage[CleanOutput, Cleaned]):
         files = evaluation_files(config)
         for corpus in differently_cleaned(config):
             files |= build_cleaner(config, corpus).files
-            for corpus_rule in corpus_rules_of(corpus):
-                files |= corpus_rule.files(corpus, config.base_dir)
+            for corpus_rule in corpus_rules_of(config, corpus):
+                files |= corpus_rule.files(corpus, config)
         return files
 
     def work(self, job: Job) -> Rounds[Cleaned]:
         plan = yield from plan_splits(job)
         against = yield from gather(job)
         corpora = list(work_on_corpora(job, plan.keys, against))
+        rules = CorpusRules.of(job.config, [work.corpus for work in corpora])
         explained = yield from apply_rules(job, corpora)
-        yield from apply_corpus_rules(job, EARLY, corpora)
+        yield from apply_corpus_rules(job, rules.early, corpora)
         deduplicated = yield from deduplicate(job, corpora, plan, "dedup")
-        yield from apply_corpus_rules(job, LATE, corpora)
+        yield from apply_corpus_rules(job, rules.late, corpora)
         yield from deduplicate(job, corpora, plan, "limits")
         yield from _sample_rejects(job, corpora)
         remaining = yield from look_again(job, corpora)
@@ -290,7 +289,7 @@ def _rule_facts(cleaner: Cleaner, work: CorpusWork) -> dict[str, RuleFacts]:
         rule.key: {column: RuleBounds.of(bounds) for column, bounds in zip(rule.columns, rule.bounds, strict=True)}
         for rule in cleaner.rules
     }
-    specs = work.of.cleaning.rules | work.of.cleaning.corpus_rules
+    specs = work.corpus.cleaning.rules | work.corpus.cleaning.corpus_rules
     facts = {}
     for key, columns in {**bounds, **work.bounds}.items():
         options = rule_options(key, specs[key])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -15,6 +15,7 @@ from typing import Any
 from nmt_prep.base.digests import seed_of
 from nmt_prep.base.errors import OutputError
 from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.cleaning.computed_rules import ComputedUse, ShortFormOptions, divided, named_scores
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.dedup.records import ALL, Comparison, Group
 from nmt_prep.cleaning.dedup.spill import SpillFiles
@@ -22,12 +23,13 @@ from nmt_prep.cleaning.leaks import Leaks, total_leaks
 from nmt_prep.cleaning.presets import Cleaning, cleaning_of, effective_dedup
 from nmt_prep.cleaning.rejects import CleanCounts, RejectNotes
 from nmt_prep.cleaning.rule import Bounds, Context
-from nmt_prep.config import CleanSettings, Config, Corpus
+from nmt_prep.config import CleanSettings, ComputedValue, Config, Corpus
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartResult, PartTask
 from nmt_prep.stages.compile.compile_health import observed_sides
+from nmt_prep.text.computed import sides_of
 
 FIRST_PAIRS = 1_000_000  # Number of pairs after which it is an error if all pairs of the corpus were dropped
 
@@ -47,6 +49,7 @@ class CleanedCorpus:
     index: int  # number of the corpus in its split
     corpus: Corpus
     cleaning: Cleaning
+    computed: Mapping[str, ComputedUse] = field(default_factory=dict)  # the values that are computed for it, by name
 
     @property
     def name(self) -> str:
@@ -60,7 +63,13 @@ class CleanedCorpus:
 
     def context(self, config: Config) -> Context:
         """Returns the context that rules are built for."""
-        return Context(config.languages_of(self.corpus), self.sides, config.base_dir)
+        return Context(config.languages_of(self.corpus), self.sides, config.base_dir, config.computed)
+
+    @property
+    def first_rules(self) -> Cleaning:
+        """The cleaning without the rules on computed values."""
+        rules, _ = divided(self.cleaning.rules, [*self.computed])
+        return replace(self.cleaning, rules=rules)
 
     def has_rule(self, name: str) -> bool:
         """Returns true if a rule that needs the whole corpus applies to the corpus."""
@@ -69,11 +78,11 @@ class CleanedCorpus:
 
     def has_computed(self, score: str) -> bool:
         """Returns true if a score is computed for the pairs of the corpus."""
-        return score in COMPUTED_SCORES and self.has_rule(score)
+        return score in self.computed or (score in COMPUTED_SCORES and self.has_rule(score))
 
     def missing(self, score: str) -> str:
         """Returns a problem if the corpus comes without a score; empty if it has the score."""
-        if score in self.corpus.scores:
+        if score in self.corpus.scores or score in self.computed:
             return ""
         known = ", ".join(sorted(self.corpus.scores)) or "none"
         return (
@@ -84,9 +93,44 @@ class CleanedCorpus:
 def cleaned_corpora(config: Config) -> Iterator[CleanedCorpus]:
     """Yields each corpus that is cleaned."""
     clean = section_of(config)
+    layers = (clean.rules, *(override.rules for override in clean.overrides.values()))
+    named = {*clean.dedup.keep, *_weight(config), *(name for rules in layers for name in named_scores(rules))}
+    unused = {name for name in config.computed if name not in named}
     for split in clean.splits:
         for index, corpus in enumerate(config.own_splits.get(split, ())):
-            yield CleanedCorpus(split, index, corpus, cleaning_of(clean, config.languages_of(corpus), corpus.name))
+            cleaning = cleaning_of(clean, config.languages_of(corpus), corpus.name)
+            yield CleanedCorpus(split, index, corpus, cleaning, _computed(config, corpus, cleaning, unused))
+
+
+def _weight(config: Config) -> list[str]:
+    return [] if config.weight is None else [config.weight.origin.removeprefix("score:")]
+
+
+def _computed(config: Config, corpus: Corpus, cleaning: Cleaning, unused: Collection[str]) -> dict[str, ComputedUse]:
+    """Returns the values that are computed for a corpus: those that it uses, and those that nothing uses."""
+    _, limited = divided(cleaning.rules, config.computed)
+    ranking = effective_dedup(section_of(config)).keep if is_deduplicated(config, corpus) else ()
+    named = {*unused, *limited, *ranking, *_weight(config), *named_scores(cleaning.corpus_rules)}
+    used = {
+        name: ComputedUse(value, limited.get(name, {}), f"computed.{name}", name)
+        for name, value in config.computed.items()
+        if value.output == "number" and name in named
+    }
+    for name in (name for name in limited if name not in config.computed):
+        from nmt_prep.cleaning.rules import rule_options  # noqa: PLC0415  (loads all rules)
+
+        ((key, spec),) = limited[name].items()
+        options = rule_options(key, spec)
+        assert isinstance(options, ShortFormOptions)
+        used[name] = ComputedUse(options.value, limited[name], f"{cleaning.keys[key]}{key}", key, short=True)
+    return {name: use for name, use in used.items() if _applies(use.value, observed_sides(corpus), config.base_dir)}
+
+
+def _applies(value: ComputedValue, sides: Sequence[Side], base_dir: Path) -> bool:
+    try:
+        return bool(sides_of(value, sides, base_dir))
+    except ValueError:  # the check of the stage reports it
+        return True
 
 
 def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
@@ -301,10 +345,10 @@ class CorpusRule(ABC):
         """Returns the settings that the result depends on, besides the options of the rule."""
         return {}
 
-    def check(self, corpus: CleanedCorpus, base_dir: Path) -> None:  # noqa: B027  (most rules read no files)
+    def check(self, corpus: CleanedCorpus, config: Config) -> None:  # noqa: B027  (most rules read no files)
         """Checks the local files that the rule reads for a corpus."""
 
-    def files(self, corpus: CleanedCorpus, base_dir: Path) -> dict[str, Path]:
+    def files(self, corpus: CleanedCorpus, config: Config) -> dict[str, Path]:
         """Returns the local files that the rule reads for a corpus, by their names in the config."""
         return {}
 

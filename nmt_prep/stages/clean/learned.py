@@ -30,6 +30,7 @@ from nmt_prep.cleaning.pair_sample import PairSample
 from nmt_prep.cleaning.rejects import CleanCounts
 from nmt_prep.cleaning.repaired import FINE, LEAST_PAIRS, REPAIRED_PAIRS, BadScores, Bins, bins_of, total_bins
 from nmt_prep.cleaning.rule import Values
+from nmt_prep.config import Config
 from nmt_prep.config.problems import checked_options
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.pipeline.engines import Tick
@@ -205,17 +206,17 @@ class LearnedRule(CorpusRule):
         """Returns the options for a corpus."""
         return checked_options(self.name, self.options_type, corpus.cleaning.corpus_rules[self.name])
 
-    def check(self, corpus: CleanedCorpus, base_dir: Path) -> None:
+    def check(self, corpus: CleanedCorpus, config: Config) -> None:
         try:
-            for path in self.files(corpus, base_dir).values():
+            for path in self.files(corpus, config).values():
                 self.load(path, learns=self.options(corpus).learns)
         except NmtPrepError as error:
             where = f"{corpus.cleaning.keys[self.name]}{self.name}.model, for the corpus {corpus.corpus.name}"
             raise CleaningError(f"{where}: {error}") from error
 
-    def files(self, corpus: CleanedCorpus, base_dir: Path) -> dict[str, Path]:
+    def files(self, corpus: CleanedCorpus, config: Config) -> dict[str, Path]:
         options = self.options(corpus)
-        path = options.model_file(base_dir)
+        path = options.model_file(config.base_dir)
         return {} if path is None else {str(options.model): path}
 
     def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:

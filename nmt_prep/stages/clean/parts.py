@@ -7,7 +7,7 @@ in the scratch directory are not compressed, since that would take longer than r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ import pyarrow as pa
 from nmt_prep.base.artefacts import writing
 from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.sides import SIDES
+from nmt_prep.cleaning.computed_rules import ComputedUse
 from nmt_prep.cleaning.dedup.records import ALL, Group
 from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
 from nmt_prep.cleaning.leaks import Against, Leaks
@@ -59,6 +60,7 @@ class CorpusTask:
     seed: int  # seed of the sample
     group: Group = ALL  # the pairs that its pairs are compared with
     against: Against | None = None  # the evaluation sets that its pairs are compared with; None if there is none
+    computed: Mapping[str, ComputedUse] = field(default_factory=dict)  # the values that are computed for it, by name
 
 
 @dataclass(frozen=True)

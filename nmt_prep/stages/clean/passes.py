@@ -1,7 +1,8 @@
 """The passes of the stage clean over the parts of a corpus, with the settings that they need.
 
-After the pass of the rules come rules that need the whole corpus, and comparisons of pairs: ``top``, ``dedup``,
-``translation``, ``adequacy``, ``best`` (the rule ``top`` by a score that is computed here) and ``limits``.
+After the pass of the rules come rules that need the whole corpus, comparisons of pairs, and computed values: ``top``,
+values that rank duplicates, ``dedup``, ``translation``, ``adequacy``, other values, ``best`` (the rule ``top`` by a
+score that is computed here) and ``limits``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,7 @@ from nmt_prep.stages.clean.cleaned_corpora import (
     spill_directory,
 )
 from nmt_prep.stages.clean.comparing import Ranges
+from nmt_prep.stages.clean.computed import computed_passes
 from nmt_prep.stages.clean.duplicates import PASSES, comparisons_in
 from nmt_prep.stages.clean.parts import CorpusTask, DropBelowTask, drop_below, part_round
 from nmt_prep.stages.clean.translation import Translation
@@ -140,11 +142,25 @@ def _options(corpus: CleanedCorpus) -> TopOptions:
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Cleaner
 
-EARLY: tuple[CorpusRule, ...] = (Top("top", "clean", computed=False),)
-"""Rules that need the whole corpus, before duplicates are dropped."""
+_TOP, _TRANSLATION, _ADEQUACY = Top("top", "clean", computed=False), Translation(), Adequacy()
+_BEST = Top("best", "translation", computed=True)
 
-LATE: tuple[CorpusRule, ...] = (Translation(), Adequacy(), Top("best", "translation", computed=True))
-"""Rules that need the whole corpus, after duplicates are dropped. A rule follows the rule whose score it uses."""
+
+WITHOUT_COMPUTED = (_TOP, _TRANSLATION, _ADEQUACY, _BEST)  # The passes whose rounds do not depend on the config
+
+
+class CorpusRules(NamedTuple):
+    """The passes besides the first one and the comparisons, in order. A rule follows the rule whose score it uses."""
+
+    early: tuple[CorpusRule, ...]  # before duplicates are dropped
+    late: tuple[CorpusRule, ...]
+
+    @classmethod
+    def of(cls, config: Config, corpora: Sequence[CleanedCorpus]) -> CorpusRules:
+        """Returns the passes that the corpora of a config take."""
+        ranking, others = computed_passes(config, corpora)
+        rules = cls((_TOP, *ranking), (_TRANSLATION, _ADEQUACY, *others, _BEST))
+        return cls(*(tuple(rule for rule in each if any(map(rule.applies, corpora))) for each in rules))
 
 
 def apply_corpus_rules(job: Job, rules: Sequence[CorpusRule], corpora: Sequence[CorpusWork]) -> Rounds[None]:
@@ -160,25 +176,28 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
     config, clean = job.config, section_of(job.config)
     compiled, directory = job.read(Compile).parts, job.directory_of(Compile)
     numbers = {split: count() for split in keys}
-    for corpus in cleaned_corpora(config):
+    corpora = [*cleaned_corpora(config)]
+    rules = CorpusRules.of(config, corpora)
+    for corpus in corpora:
         split, name = corpus.split, corpus.corpus.name
         parts = [part.below(directory) for part in compiled[split] if part.corpus == name]
         of = CorpusTask(
             name=corpus.name,
             corpus=name,
-            cleaning=corpus.cleaning,
+            cleaning=corpus.first_rules,
             context=corpus.context(config),
             rejects=clean.rejects,
             seed=config.seed,
             group=group_of(config, corpus),
             against=against if is_decontaminated(config, split, corpus.corpus) else None,
+            computed=corpus.computed,
         )
         comparisons = _comparisons(config, corpus)
         spills: list[SpillFiles | None] = [None] * len(parts)
         if comparisons:
             place = spill_directory(job, split)
             spills = [SpillFiles(place, next(numbers[split]), (), keys[split].bits, of.group) for _ in parts]
-        early, late = ([rule.this for rule in rules if rule.applies(corpus)] for rules in (EARLY, LATE))
+        early, late = ([rule.this for rule in each if rule.applies(corpus)] for each in rules)
         dedup, limits = ([this] if this in comparisons else [] for this in PASSES)
         passes = ("rules", *early, *dedup, *late, *limits)
         yield CorpusWork(corpus, of, passes, comparisons, parts, list(zip(parts, spills, strict=True)))
@@ -206,14 +225,15 @@ def build_cleaner(config: Config, corpus: CleanedCorpus) -> Cleaner:
 
     cleaner = Cleaner(corpus.cleaning, corpus.context(config), corpus.name)
     needed = {rule.key: rule.scores for rule in cleaner.rules}
-    for rule in corpus_rules_of(corpus):
+    for rule in corpus_rules_of(config, corpus):
         needed[rule.name] = rule.scores(corpus)
         if corpus.has_computed(rule.name) and rule.name in corpus.corpus.scores:
+            key = corpus.computed[rule.name].key if rule.name in corpus.computed else ""
             raise CleaningError(
-                f"{corpus.cleaning.keys[rule.name]}{rule.name}: the corpus {corpus.name} already has a score of that "
-                f"name; rename it below scores of the corpus, or set {rule.name}: off"
+                f"{key or f'{corpus.cleaning.keys[rule.name]}{rule.name}'}: the corpus {corpus.name} already has a "
+                f"score of that name; rename it below scores of the corpus{f', or set {rule.name}: off' * (not key)}"
             )
-        rule.check(corpus, config.base_dir)
+        rule.check(corpus, config)
     for name, scores in needed.items():
         for problem in filter(None, map(corpus.missing, scores)):
             overrides = f"clean.overrides.{corpus.corpus.name}.rules"
@@ -221,9 +241,9 @@ def build_cleaner(config: Config, corpus: CleanedCorpus) -> Cleaner:
     return cleaner
 
 
-def corpus_rules_of(corpus: CleanedCorpus) -> list[CorpusRule]:
-    """Returns the whole-corpus rules that apply to a corpus, in the order of their passes."""
-    return [rule for rule in (*EARLY, *LATE) if rule.applies(corpus)]
+def corpus_rules_of(config: Config, corpus: CleanedCorpus) -> list[CorpusRule]:
+    """Returns the passes of a corpus besides the first one and the comparisons, in order."""
+    return [rule for rules in CorpusRules.of(config, [corpus]) for rule in rules]
 
 
 def unknown_scores(config: Config, corpus: CleanedCorpus) -> Iterator[str]:

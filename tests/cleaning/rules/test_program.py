@@ -3,10 +3,8 @@ from __future__ import annotations
 import os
 import signal
 import stat
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from nmt_prep.base.errors import CleaningError
 from nmt_prep.base.runtime import end_children
 from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule
-from nmt_prep.cleaning.rules import make_rules, program
+from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.config import Languages
 from tests.cleaning.pairs import pairs
 from tests.guard import must_end
@@ -67,10 +65,10 @@ def test_a_program_beside_a_config_in_the_current_directory_is_found(
 
 
 def test_more_than_a_pipe_holds_goes_through_and_need_not_be_read(directory: Path) -> None:
-    sides = ["abcdefgh" * 10] * 20_000
+    sides = [f"{number} " + "abcdefgh" * 10 for number in range(20_000)]
     assert rule(directory, command="sed s/.*/1/").values(pairs(sides, sides)).tolist() == [[1.0] * 20_000]
     made = rule(directory, command="sh -c 'exec <&-; seq 20000'", max=5)
-    assert made.values(pairs(sides, sides))[0, :3].tolist() == [1.0, 2.0, 3.0]
+    assert sorted(made.values(pairs(sides, sides))[0].tolist())[:3] == [1.0, 2.0, 3.0]
 
 
 def test_messages_are_not_kept_in_full(directory: Path) -> None:
@@ -79,18 +77,6 @@ def test_messages_are_not_kept_in_full(directory: Path) -> None:
         made.values(pairs(["a"], ["b"]))
     assert str(error.value).endswith("the end")
     assert len(str(error.value)) < 500_000
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-def test_a_full_disk_is_an_error(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "TemporaryFile", partial(Path("/dev/full").open, "r+b"))
-    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
-    with pytest.raises(CleaningError) as error:
-        rule(directory, command=("./equal.py",)).values(pairs(["a"], ["b"]))
-    assert str(error.value) == (
-        "cannot write the pairs for ./equal.py to a temporary file: No space left on device; free space in /tmp, or "
-        "set TMPDIR to another directory"
-    )
 
 
 def test_children_of_a_program_may_hold_its_output_open(directory: Path) -> None:
@@ -106,8 +92,8 @@ def test_children_of_a_program_may_hold_its_output_open(directory: Path) -> None
     ("waits", "end", "message"),
     [
         ("sleep 3600", end_children, "ended with status -9"),
-        ("yes; sleep 3600", None, r"bytes or more for 1 pairs; it must write a line for each$"),
-        ("yes >&2; sleep 3600", None, r"bytes or more to standard error for 1 pairs; it may write 67,108,864: let it"),
+        ("yes; sleep 3600", None, r"bytes or more for 1 lines; it must write a line for each$"),
+        ("yes >&2; sleep 3600", None, r"bytes or more to standard error for 1 lines; it may write 67,108,864: let it"),
     ],
 )
 def test_a_program_that_does_not_end_is_ended(
@@ -130,11 +116,11 @@ def test_a_program_that_does_not_end_is_ended(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("head -n 1", "head -n 1 wrote 1 lines for 2 pairs; it must write a line for each"),
+        ("head -n 1", "head -n 1 wrote 1 lines for 2 lines, at the line 'b\\ty'; it must write a line for each"),
         ("sh -c 'echo wrong >&2; exit 3'", "sh -c 'echo wrong >&2; exit 3' ended with status 3: wrong"),
-        ("sed s/.*/maybe/", "sed 's/.*/maybe/' wrote 'maybe' in line 1; each line must be 0 or 1; for other numbers"),
-        ("sed s/.*/2/", "sed 's/.*/2/' wrote '2' in line 1; each line must be 0 or 1"),
-        ("sed s/.*/nan/", "sed 's/.*/nan/' wrote 'nan' in line 1"),
+        ("sed s/.*/maybe/", "sed 's/.*/maybe/' wrote 'maybe' for 'a\\tx'; each answer must be a number"),
+        ("sed s/.*/2/", "sed 's/.*/2/' returned numbers, such as 2; give the rule min or max"),
+        ("sed s/.*/nan/", "sed 's/.*/nan/' wrote 'nan' for 'a\\tx'"),
     ],
 )
 def test_a_failure_or_wrong_output_is_an_error(directory: Path, command: str, message: str) -> None:
@@ -146,8 +132,8 @@ def test_a_failure_or_wrong_output_is_an_error(directory: Path, command: str, me
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("./equals.py",), "program: there is no program ./equals.py in "),
-        (("no-such-program",), "program: there is no program no-such-program on the PATH"),
+        (("./equals.py",), "program: there is no program './equals.py' in "),
+        (("no-such-program",), "program: there is no program 'no-such-program' on the PATH"),
         ((), "program.command: found an empty list; allowed: a list of words"),
     ],
 )

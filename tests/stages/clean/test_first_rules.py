@@ -138,7 +138,7 @@ def test_missing_modules_and_programs_are_errors_before_any_work(tmp_path: Path)
         first, second = str(error.value).splitlines()
         missing = f"there is no module nowhere, neither beside the config in {tmp_path} nor installed"
         assert first == f"clean.overrides.c.rules.python: {missing}, for the corpus splits.train.c"
-        missing = f"there is no program ./none in {tmp_path}, or it may not be executed"
+        missing = f"there is no program './none' in {tmp_path}, or it may not be executed"
         assert second == f"clean.overrides.c.rules.program: {missing}, for the corpus splits.train.c"
     assert not (tmp_path / "run" / "compiled").exists()
 

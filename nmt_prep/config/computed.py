@@ -1,0 +1,88 @@
+"""The part of a config's schema for computed values: numbers and texts that a program or a function makes of texts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from nmt_prep.config.section import Count, Location, Section
+
+_MOST_CANDIDATES = 1000
+
+
+def _words(value: Any) -> Any:
+    return tuple(shlex.split(value)) if isinstance(value, str) else value
+
+
+Command = Annotated[tuple[str, ...], BeforeValidator(_words), Field(min_length=1)]
+
+
+def _text(value: object) -> object:
+    return str(value) if isinstance(value, int | float) else value
+
+
+Version = Annotated[str, BeforeValidator(_text)]
+
+
+class ComputedValue(Section):
+    """A value that a program or a function computes, once for each distinct text."""
+
+    program: Command | None = None
+    """a list of words, or a text that is split as a shell does: a program that writes a line for each line it reads;
+    {source} and {target} stand for the languages"""
+    python: str | None = Field(None, min_length=1)
+    """module:function, beside the config or installed, or the name of an entry point of the group nmt_prep.rules: a
+    function to call instead of a program"""
+    input: Literal["pair", "source", "target"] | None = None
+    """pair, source or target, or null for pair, or the side of a corpus that has only one: the text that a value is
+    computed from; a program gets a pair as source, tab and target"""
+    output: Literal["number", "text"] = "number"
+    """number or text: what is computed"""
+    candidates: Count = Field(1, ge=1, le=_MOST_CANDIDATES)
+    """an integer from 1 to 1000: the number of texts for each input; a program separates them by tabs"""
+    version: Version = ""
+    """a text or number: names what the command does not show, such as a model; another version computes all values
+    again"""
+    batch: Count = Field(1024, ge=1, le=65_536)
+    """an integer from 1 to 65536: the number of texts that a program or function gets at a time; a killed run loses at
+    most one batch of each worker"""
+    by_length: bool = False
+    """true or false: sort texts by length first, so that the texts of a batch are about as long"""
+    workers: Count = Field(1, ge=1, le=256)
+    """an integer from 1 to 256: how many processes of a program each process of the run keeps running; if
+    CUDA_VISIBLE_DEVICES lists several devices, each gets one of them"""
+    end: Literal["lines", "mark", "exit"] = "lines"
+    """lines, mark or exit: what ends the answers to a batch: as many lines, an empty line as the answer to the empty
+    line that ends the batch, or the end of the program, which is started again for each batch"""
+    echo: bool = False
+    """true or false: each answer of the program ends in a tab and the text that it belongs to"""
+    seconds: float = Field(600.0, gt=0, strict=False)
+    """a number > 0: how many seconds a program may write nothing before it counts as stuck"""
+    restarts: Count = Field(2, ge=0, le=100)
+    """an integer from 0 to 100: how often a program that ends early gets the same batch again"""
+    cache: Location | None = None
+    """a path, or null for the cache directory: the directory of stored values, which machines with a common file system
+    can share"""
+
+    def _problems(self) -> Iterator[str]:
+        if (self.program is None) == (self.python is None):
+            yield "give either program or python"
+        if self.output == "number" and self.candidates > 1:
+            yield "candidates are texts; set output to text"
+        for key in ("end", "echo", "workers") if self.python is not None else ():
+            if getattr(self, key) != type(self).model_fields[key].default:
+                yield f"{key} is for programs; remove it"
+
+    @property
+    def name(self) -> str:
+        """The program and its arguments, or the function."""
+        return self.python or shlex.join(self.program or ())
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The keys that the values depend on, besides files."""
+        keys = {"version", "program", "python", "input", "output", "candidates"}
+        return self.model_dump(mode="json", include=keys)

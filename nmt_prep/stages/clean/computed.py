@@ -1,0 +1,254 @@
+"""Computed values in the stage clean: a pass for each value, which computes it, and applies the rules on it.
+
+The tasks of the first round of a pass compute the values of slices of the parts, which members of a job array share.
+They store them with all other values of the program (:mod:`nmt_prep.text.computed`), so a run that was killed, or that
+has other limits, computes only new texts. The tasks of the second round write the parts with the values as scores,
+without the pairs that the rules drop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.base.artefacts import writing
+from nmt_prep.base.errors import CleaningError, ComputedError
+from nmt_prep.base.sides import SIDES
+from nmt_prep.cleaning.computed_rules import SCORE, ComputedUse
+from nmt_prep.cleaning.leaks import verdict_of
+from nmt_prep.cleaning.presets import Cleaning
+from nmt_prep.cleaning.rule import Context
+from nmt_prep.config import Config
+from nmt_prep.corpora import iter_pairs, row_groups
+from nmt_prep.corpora.parts import PairFile, score_column
+from nmt_prep.pipeline.engines import Tick
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.stages.clean.cleaned_corpora import CleanedCorpus, CorpusRule, CorpusWork, cleaned_corpora, section_of
+from nmt_prep.stages.clean.learned import pairs_in, save_array
+from nmt_prep.stages.clean.parts import CorpusTask, PartOutput, PartResult, PartTask, part_round
+from nmt_prep.text.computed import Column, close_columns
+from nmt_prep.text.computed.cache import Keys
+
+SLICE_PAIRS = 1 << 16  # Pairs whose values a task computes
+VERSION = 1  # To be increased if a pass would write other bytes
+
+
+class Slice(NamedTuple):
+    """Consecutive pairs of a part."""
+
+    part: Path
+    first: int
+    pairs: int
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yields the text of the pairs."""
+        sizes = np.array(row_groups(self.part), np.int64)
+        ends = np.cumsum(sizes)
+        end = self.first + self.pairs
+        wanted = np.flatnonzero((ends > self.first) & (ends - sizes < end))
+        at = int(ends[wanted[0]] - sizes[wanted[0]]) if len(wanted) else 0
+        for batch in iter_pairs(self.part, wanted.tolist(), columns=SIDES):
+            chosen = batch[max(self.first - at, 0) : max(end - at, 0)]
+            at += len(batch)
+            if len(chosen):
+                yield chosen
+
+
+@dataclass(frozen=True)
+class ComputeTask:
+    """A slice of a part whose values are computed."""
+
+    key: str
+    of: CorpusTask
+    name: str  # name of the value
+    slice: Slice
+    output: Path  # file for the values
+
+
+def column_of(use: ComputedUse, context: Context, corpus: str) -> Column:
+    """Returns a value for a corpus."""
+    try:
+        return Column(use.shown, use.value, context.languages, context.sides, context.base_dir)
+    except ValueError as error:
+        raise CleaningError(f"{use.key}: {error}, for the corpus {corpus}") from error
+
+
+def compute(task: ComputeTask, tick: Tick) -> int:
+    """Writes the values of a slice of a part; returns their number. It ticks for each pair."""
+    use = task.of.computed[task.name]
+    column, found = column_of(use, task.of.context, task.of.name), list[npt.NDArray[np.float64]]()
+    try:
+        for batch in task.slice.batches():
+            found.append(column.numbers({side: batch.column(side) for side in column.sides}))
+            tick(len(batch))
+    except ComputedError as error:
+        raise ComputedError(f"{use.key}, for the corpus {task.of.name}: {error}") from error
+    save_array(task.output, np.concatenate([np.zeros(0), *found]))
+    return task.slice.pairs
+
+
+@dataclass(frozen=True)
+class TextsLeft:
+    """The texts whose value a run needs."""
+
+    name: str  # name of the value
+    texts: int | None  # number of texts to compute; None if it is not known yet
+    stored: int  # number of stored values that the run uses, or of all stored values if that is not known
+    exact: bool  # false if the numbers are upper bounds
+
+
+_MOST_KEYS = 1 << 24
+
+
+def texts_left(config: Config, unfinished: Sequence[Any], compiled: Sequence[PairFile] | None) -> Iterator[TextsLeft]:
+    """Yields the texts that are left to compute for each value, in the order of the config.
+
+    Args:
+        config: the config.
+        unfinished: the tasks that a run would do next.
+        compiled: the compiled pairs; None if they are not known.
+    """
+    tasks = [task for task in unfinished if isinstance(task, ComputeTask)]
+    corpora = [*cleaned_corpora(config)]
+    for rule in (*chain(*computed_passes(config, corpora)),):
+        using = {corpus.corpus.name: corpus for corpus in corpora if rule.applies(corpus)}
+        shown = next(iter(using.values())).computed[rule.name].shown
+        if any(task.name == rule.name for task in tasks):
+            yield _counted(shown, [task for task in tasks if task.name == rule.name])
+            continue
+        columns = {
+            column.directory: column
+            for corpus in using.values()
+            if (column := column_of(corpus.computed[rule.name], corpus.context(config), corpus.name))
+        }
+        stored = sum(column.stored for column in columns.values())
+        texts = None if compiled is None else sum(part.pairs for part in compiled if part.corpus in using)
+        yield TextsLeft(shown, texts, stored, exact=False)
+
+
+def _counted(shown: str, tasks: Sequence[ComputeTask]) -> TextsLeft:
+    """Returns the exact numbers of texts; upper bounds if they are too many to compare."""
+    keys, missing, known = list[Keys](), 0, 0
+    for task in tasks:
+        column = column_of(task.of.computed[task.name], task.of.context, task.of.name)
+        for batch in task.slice.batches():
+            all_keys, new = column.count({side: batch.column(side) for side in column.sides})
+            keys.append(new)
+            missing, known = missing + len(new), known + len(all_keys) - len(new)
+    exact = missing <= _MOST_KEYS
+    if exact and keys:
+        missing = len(np.unique(np.concatenate(keys), axis=0))
+    return TextsLeft(shown, missing, known, exact)
+
+
+@dataclass(frozen=True)
+class JudgeTask(PartTask):
+    """A part to write with a value, without the pairs that the rules on it drop."""
+
+    name: str  # name of the value
+    values: tuple[Path, ...]  # files with the values of all pairs
+
+
+def judge_part(task: JudgeTask, tick: Tick) -> PartResult:
+    """Writes a part with a value, without the pairs that the rules on it drop. It ticks for each pair."""
+    from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
+
+    use, name, first = task.of.computed[task.name], task.name, 0
+    rules = use.rules or {SCORE: {name: {"min": -math.inf}}}  # for the histogram
+    cleaner = Cleaner(Cleaning((), dict(rules), keys=task.of.cleaning.keys), task.of.context, task.of.name)
+    with writing(task.kept):
+        values = np.concatenate([np.load(path) for path in task.values])
+    with PartOutput(task) as output:
+        for batch in iter_pairs(task.part.path):
+            own = values[first : first + len(batch)]
+            first += len(batch)
+            judged = cleaner.clean({side: batch.column(side) for side in task.of.context.sides}, {name: own})
+            rows = np.asarray(batch.column("row").to_numpy(), np.int64)
+            output.write(batch if use.short else _with(batch, name, own), verdict_of(None, judged, rows))
+            tick(len(batch))
+    counts = cleaner.counts
+    return output.result(replace(counts, pairs_in=0, pairs_out=-sum(counts.dropped.values())))
+
+
+def _with(batch: pa.RecordBatch, name: str, values: npt.NDArray[np.float64]) -> pa.RecordBatch:
+    """Returns a batch with a score."""
+    schema = batch.schema.append(pa.field(score_column(name), pa.float64()))
+    return pa.record_batch([*batch.columns, pa.array(values)], schema=schema)
+
+
+class ComputedPass(CorpusRule):
+    """The pass of a computed value."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        label = name.replace(":", "+").replace("/", "+")  # no name of a value in a config has a plus
+        self.this, shown = f"computed-{label}", name.removeprefix("rule:")
+        self._compute = Round(self.this, compute, int, words=f"computing {shown}")
+        self._judge = part_round(f"judged-{label}", judge_part, f"applying the rules on {shown}")
+        self.rounds = (self._compute, self._judge)
+
+    def applies(self, corpus: CleanedCorpus) -> bool:
+        return self.name in corpus.computed
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {"clean.computed.version": VERSION}
+
+    def check(self, corpus: CleanedCorpus, config: Config) -> None:
+        column_of(corpus.computed[self.name], corpus.context(config), corpus.name)
+
+    def files(self, corpus: CleanedCorpus, config: Config) -> dict[str, Path]:
+        column = column_of(corpus.computed[self.name], corpus.context(config), corpus.name)
+        return dict(column.files)
+
+    def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
+        slices = {
+            (work.name, task.stem): self._slices(job, work, task)
+            for work in corpora
+            for task in work.tasks(job, self.this)
+        }
+        yield from self._compute.run([each for tasks in slices.values() for each in tasks], pairs_in(corpora))
+        close_columns()
+        tasks = {
+            work.name: [
+                JudgeTask(
+                    **vars(task),
+                    name=self.name,
+                    values=tuple(each.output for each in slices[work.name, task.stem]),
+                )
+                for task in work.tasks(job, self.this)
+            ]
+            for work in corpora
+        }
+        results = yield from self._judge.run_groups(tasks, pairs_in(corpora))
+        for work in corpora:
+            work.passed(job, self.this, results[work.name])
+
+    def _slices(self, job: Job, work: CorpusWork, task: PartTask) -> list[ComputeTask]:
+        return [
+            ComputeTask(
+                f"{self.this}-{task.stem}-{number:05d}",
+                work.of,
+                self.name,
+                Slice(task.part.path, first, min(SLICE_PAIRS, task.part.pairs - first)),
+                job.scratch / self.this / f"{task.stem}-{number:05d}.npy",
+            )
+            for number, first in enumerate(range(0, task.part.pairs, SLICE_PAIRS))
+        ]
+
+
+def computed_passes(config: Config, corpora: Sequence[CleanedCorpus]) -> tuple[list[ComputedPass], list[ComputedPass]]:
+    """Returns the passes of the values that rank duplicates, and the passes of all others, in order."""
+    used = {name for corpus in corpora for name in corpus.computed}
+    names = dict.fromkeys([*config.computed, *(name for corpus in corpora for name in corpus.computed)])
+    passes = [ComputedPass(name) for name in names if name in used]
+    ranking = section_of(config).dedup.keep
+    return [made for made in passes if made.name in ranking], [made for made in passes if made.name not in ranking]

@@ -1,0 +1,357 @@
+"""The stored values of a program or function, by the keys of their texts, in a directory that runs and machines share.
+
+A directory holds one kind of value: all its values come from one command, version and pair of languages. Each process
+appends the values of a batch to a log of its own, ``<number>.log``. Full logs, and those that processes left behind,
+become sorted files, ``<number>.run``, which are read through the page cache. Both consist of frames: eight bytes that
+mark a frame, its size and its hash, then an Arrow stream with the columns ``high``, ``low`` (the key) and ``value``. A
+frame with another hash is passed over, so a file may be cut anywhere. To append, a process locks the directory and
+reads what others have appended. So a text has the same value for all processes, the first one that was stored.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from _nmt_prep_core import block_hash
+
+from nmt_prep.base.artefacts import atomic_write, parse_json, write_json
+from nmt_prep.base.errors import ComputedError, OutputError
+
+Keys: TypeAlias = "npt.NDArray[np.uint64]"
+
+ABOUT = "about.json"
+_MAGIC = b"nmtvals1"
+_HEADER = len(_MAGIC) + 16
+_FULL, _FULL_BYTES = 1 << 20, 1 << 27  # Entries and bytes of a log that becomes a sorted file
+_SYNC_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Keys in ascending order, and their values."""
+
+    high: Keys
+    low: Keys
+    values: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.high)
+
+    @classmethod
+    def of(cls, batches: Iterable[pa.RecordBatch]) -> Entries:
+        """Returns the entries of batches, sorted; of equal keys only the first."""
+        (joined,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        high, low, values = joined.column("high").to_numpy(), joined.column("low").to_numpy(), joined.column("value")
+        above = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+        if above.all():
+            return cls(high, low, values)
+        order = np.argsort(high, kind="stable")  # which is quick for a few sorted runs
+        if (high[order[1:]] == high[order[:-1]]).any():
+            order = np.lexsort((low, high))
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (high[order[1:]] != high[order[:-1]]) | (low[order[1:]] != low[order[:-1]])
+        order = order[new]
+        return cls(high[order], low[order], values.take(pa.array(order)))
+
+    def batch(self) -> pa.RecordBatch:
+        """Returns the columns of a frame."""
+        return pa.record_batch([pa.array(self.high), pa.array(self.low), self.values], names=["high", "low", "value"])
+
+    def find(self, high: Keys, low: Keys) -> npt.NDArray[np.int64]:
+        """Returns the index of each key, given ascending keys; -1 for unknown keys."""
+        at = np.searchsorted(self.high, high)
+        at[at == len(self)] = 0
+        found = (self.high[at] == high) & (self.low[at] == low)
+        for missing in np.flatnonzero((self.high[at] == high) & ~found).tolist():  # equal halves are rare
+            end = int(np.searchsorted(self.high, high[missing], "right"))
+            same = np.flatnonzero(self.low[at[missing] : end] == low[missing])
+            found[missing], at[missing] = len(same) > 0, at[missing] + (int(same[0]) if len(same) else 0)
+        return np.where(found, at, -1)
+
+
+@dataclass
+class _File:
+    """A file, and the entries in the frames that were read."""
+
+    size: int = 0  # bytes that were read
+    levels: list[Entries] = field(default_factory=list)
+
+    def add(self, batches: list[pa.RecordBatch]) -> None:
+        """Adds entries; levels are merged so that each is larger than all after it."""
+        if batches:
+            self.levels.append(Entries.of(batches))
+        while len(self.levels) > 1 and len(self.levels[-2]) <= 2 * len(self.levels[-1]):
+            last = [level.batch() for level in self.levels[-2:]]
+            self.levels[-2:] = [Entries.of(last)]
+
+
+class Cache:
+    """The stored values of one kind. It is thread-safe."""
+
+    def __init__(self, directory: Path, kind: pa.DataType, about: Mapping[str, Any]) -> None:
+        """Opens a directory, and makes it if it is missing.
+
+        Args:
+            kind: the type of the values.
+            about: what the values are, for people.
+        """
+        self.directory, self._schema = directory, pa.schema({"high": pa.uint64(), "low": pa.uint64(), "value": kind})
+        self._lock = threading.RLock()
+        self._files: dict[str, _File] = {}
+        self._own: tuple[str, int] | None = None  # name and handle of this process's log
+        self._process, self._synced = os.getpid(), 0.0
+        with self._locked():
+            if not (directory / ABOUT).exists():
+                write_json(directory / ABOUT, about)
+            os.utime(directory / ABOUT)  # the time of the last use
+            self._tidy()
+            self._refresh()
+
+    def __len__(self) -> int:
+        with self._lock:
+            return sum(len(level) for file in self._files.values() for level in file.levels)
+
+    def find(self, high: Keys, low: Keys) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+        """Returns the values of ascending keys, null for unknown keys, and whether each is known."""
+        with self._lock:
+            levels = [level for file in self._files.values() for level in file.levels]
+        known, values = np.zeros(len(high), np.bool_), []
+        places = np.zeros(len(high), np.int64)
+        first = 0
+        for level in levels:
+            left = np.flatnonzero(~known)
+            if not len(left):
+                break
+            at = level.find(high[left], low[left])
+            hits = at >= 0
+            if hits.any():
+                places[left[hits]] = first + np.arange(np.count_nonzero(hits))
+                known[left[hits]] = True
+                values.append(level.values.take(pa.array(at[hits])))
+                first += len(values[-1])
+        joined = pa.concat_arrays([*values, pa.array([], self._schema.field("value").type)])
+        if first == len(high) and len(values) <= 1:
+            return joined, known  # all in one level, so in order
+        return joined.take(pa.array(places, mask=~known)), known
+
+    def add(self, high: Keys, low: Keys, values: pa.Array) -> None:
+        """Stores values; keys that are known meanwhile keep their values."""
+        with self._lock, self._locked():
+            self._refresh()
+            order = np.argsort(high)
+            high, low, values = high[order], low[order], values.take(pa.array(order))
+            new = ~self.find(high, low)[1]
+            if new.any():
+                chosen = Entries(high[new], low[new], values.filter(pa.array(new))).batch()
+                self._append(chosen.cast(self._schema))
+
+    def withdraw(self) -> None:
+        """Removes what this process stored since its log was begun."""
+        with self._lock, self._locked():
+            if self._own is not None:
+                (self.directory / self._own[0]).unlink(missing_ok=True)
+                self._files.pop(self._own[0])
+                self._end_log()
+
+    def close(self) -> None:
+        """Flushes this process's log, and lets others make a sorted file of it."""
+        with self._lock:
+            if self._own is not None:
+                with self._told():
+                    os.fsync(self._own[1])
+                self._end_log()
+
+    def _end_log(self) -> None:
+        assert self._own is not None
+        with suppress(OSError):
+            os.close(self._own[1])
+        self._own = None
+
+    def _append(self, batch: pa.RecordBatch) -> None:
+        if self._own is None or self._process != os.getpid():
+            name = f"{self._next():08d}.log"
+            handle = os.open(self.directory / name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+            fcntl.flock(handle, fcntl.LOCK_EX)  # others see that it is in use
+            self._own, self._process, self._files[name] = (name, handle), os.getpid(), _File()
+        name, handle = self._own
+        file, frame = self._files[name], _frame(batch)
+        written = -1
+        try:
+            written = os.write(handle, frame)
+        finally:
+            if written < len(frame):
+                os.ftruncate(handle, file.size)
+        if written < len(frame):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        file.size += len(frame)
+        file.add([batch])
+        if time.monotonic() - self._synced > _SYNC_SECONDS:
+            os.fsync(handle)
+            self._synced = time.monotonic()
+        if sum(map(len, file.levels)) >= _FULL or file.size >= _FULL_BYTES:
+            self._end_log()
+            self._tidy()
+            self._refresh()
+
+    def _next(self) -> int:
+        return max((int(name.partition(".")[0]) for name in self._names()), default=0) + 1
+
+    def _names(self) -> list[str]:
+        found = (path.name for path in self.directory.iterdir() if path.suffix in (".log", ".run"))
+        return sorted(name for name in found if name.partition(".")[0].isdecimal())
+
+    def _refresh(self) -> None:
+        """Reads what other processes have stored."""
+        names = self._names()
+        for name in [*self._files]:
+            if name not in names:
+                del self._files[name]
+        for name in names:
+            file = self._files.setdefault(name, _File())
+            if name != (self._own or ("",))[0] and (self.directory / name).stat().st_size > file.size:
+                batches, file.size = self._read(name, file.size)
+                file.add(batches)
+
+    def _read(self, name: str, start: int) -> tuple[list[pa.RecordBatch], int]:
+        with pa.memory_map(str(self.directory / name)) as mapped:
+            content = mapped.read_buffer()
+        return [batch for _, batch in _frames(content, start, self._schema)], len(content)
+
+    def _tidy(self) -> None:
+        """Makes sorted files of the logs that no process uses, and joins small sorted files."""
+        small, total, size = dict[str, int](), 0, 0
+        for name in self._names():
+            length = (self.directory / name).stat().st_size
+            if length >= _FULL_BYTES // 2 and name.endswith(".run"):
+                continue
+            if not name.endswith(".run") and _in_use(self.directory / name):
+                continue
+            known = self._files.get(name)
+            count = sum(
+                map(len, known.levels if known is not None and known.size == length else self._read(name, 0)[0])
+            )
+            if name.endswith(".run") and count >= _FULL // 2:
+                continue
+            small[name] = count
+            total, size = total + count, size + length
+            if total >= _FULL or size >= _FULL_BYTES:
+                self._merge([*small])
+                small, total, size = {}, 0, 0
+        if len(small) > 1 or any(name.endswith(".log") for name in small):
+            self._merge([*small])
+
+    def _merge(self, names: list[str]) -> None:
+        batches = [batch for name in names for batch in self._read(name, 0)[0]]
+        if batches:
+            path = self.directory / f"{self._next():08d}.run"
+            with atomic_write(path) as beside:
+                beside.write_bytes(_frame(Entries.of(batches).batch().cast(self._schema)))
+        for name in names:
+            (self.directory / name).unlink()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keeps other processes from changing the directory."""
+        with self._told():
+            self.directory.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(handle)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, OutputError, pa.ArrowException) as error:
+            what = error.strerror if isinstance(error, OSError) else error
+            raise ComputedError(
+                f"cannot store computed values in {self.directory}: {what}; free some space, or name another directory "
+                "as cache of the value, or as NMT_PREP_CACHE; values that were stored before are kept"
+            ) from error
+
+
+def _frame(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    content = sink.getvalue()
+    hashed = block_hash(np.frombuffer(content, np.uint8))
+    return b"".join((_MAGIC, len(content).to_bytes(8, "little"), hashed.to_bytes(8, "little"), content))
+
+
+def _frames(content: pa.Buffer, start: int, schema: pa.Schema | None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yields the bytes and the entries of each intact frame of a schema; what is damaged is passed over."""
+    view = memoryview(content)
+    while start + _HEADER <= len(view):
+        header = bytes(view[start : start + _HEADER])
+        size, end = int.from_bytes(header[8:16], "little"), start + _HEADER
+        if header[:8] == _MAGIC and size and end + size <= len(view):
+            inner = content.slice(end, size)
+            if block_hash(np.frombuffer(inner, np.uint8)) == int.from_bytes(header[16:], "little"):
+                with suppress(pa.ArrowException):
+                    batch = pa.ipc.open_stream(pa.BufferReader(inner)).read_next_batch()
+                    batch.validate(full=True)
+                    if schema is None or batch.schema == schema:
+                        yield _HEADER + size, batch
+                start = end + size
+                continue
+        found = bytes(view[start + 1 :]).find(_MAGIC)
+        if found < 0:
+            return
+        start += 1 + found
+
+
+def _in_use(path: Path) -> bool:
+    """Returns True if a process appends to a log."""
+    handle = os.open(path, os.O_RDWR)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+@dataclass(frozen=True)
+class CacheFacts:
+    """A directory of stored values."""
+
+    directory: Path
+    about: Mapping[str, Any]  # what the values are
+    used: float  # time of the last use, in seconds since 1970
+    values: int
+    bytes: int
+    unreadable: int  # number of bytes that are damaged
+
+
+def caches_below(root: Path) -> Iterator[CacheFacts]:
+    """Yields the directories of stored values in a directory; changes nothing."""
+    for path in sorted(root.glob(f"*/{ABOUT}")):
+        values = size = intact = 0
+        for file in path.parent.iterdir():
+            if file.suffix in (".log", ".run") and file.stat().st_size:
+                with pa.memory_map(str(file)) as mapped:
+                    content = mapped.read_buffer()
+                found = [(length, len(batch)) for length, batch in _frames(content, 0, None)]
+                values, size = values + sum(count for _, count in found), size + len(content)
+                intact += sum(length for length, _ in found)
+        with suppress(ValueError):
+            yield CacheFacts(
+                path.parent, parse_json(path.read_bytes()), path.stat().st_mtime, values, size, size - intact
+            )

@@ -1,0 +1,353 @@
+"""Computed values of texts: each distinct text is computed once, and its value is kept."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from _nmt_prep_core import line_keys, pair_keys
+
+from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.digests import DigestCache, cache_directory, digest_of
+from nmt_prep.base.errors import ComputedError
+from nmt_prep.base.runtime import kept, unstoppable
+from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.config import Languages
+from nmt_prep.config.computed import ComputedValue
+from nmt_prep.text.computed.cache import Cache, Keys
+from nmt_prep.text.computed.programs import Programs, check_candidates, numbers_of
+from nmt_prep.text.functions import described, load_function
+from nmt_prep.text.line_program import TooManyLinesError
+
+ENTRY_POINTS = "nmt_prep.rules"  # Group of entry points for functions of installed packages
+
+Text: TypeAlias = "Mapping[Side, pa.Array]"
+Rows: TypeAlias = "npt.NDArray[np.int64]"
+_SHOWN = 60
+_ARGUMENTS = (*SIDES, "languages")
+_FORMAT = 1  # To be increased if stored values can no longer be used
+
+
+class Program(NamedTuple):
+    """Where a value comes from."""
+
+    name: str  # the program with its arguments, or the function
+    version: str
+
+
+class _Distinct(NamedTuple):
+    """The distinct texts of a batch."""
+
+    high: Keys  # ascending
+    low: Keys
+    rows: Rows  # the row of one of the texts with each key
+    inverse: Rows  # for each row, the index of its key
+
+
+@dataclass
+class _Shared:
+    """What the threads of a process share for a kind of value."""
+
+    cache: Cache
+    programs: Programs | None
+    certain: bool  # true if programs prove to which texts their answers belong
+    pending: set[bytes] = field(default_factory=set)  # keys whose values are being computed
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def withdraw(self, error: ComputedError) -> None:
+        """Removes what was stored if a program wrote too many lines, since its lines may have been shifted before."""
+        if isinstance(error.__cause__, TooManyLinesError) and not self.certain:
+            self.cache.withdraw()
+
+
+_shared: dict[tuple[int, Path], _Shared] = {}
+_opening = threading.Lock()
+_digests = kept(8)(DigestCache)
+
+
+class Column:
+    """A value of the pairs, or of the lines of one side, of texts in two languages. It is thread-safe."""
+
+    def __init__(
+        self, name: str, value: ComputedValue, languages: Languages, sides: Sequence[Side], base_dir: Path
+    ) -> None:
+        """Finds the program or function; starts nothing.
+
+        Args:
+            name: name of the value, for people.
+            sides: the sides that the corpus has.
+            base_dir: the directory that the program runs in, and that functions are searched in.
+
+        Raises:
+            ValueError: there is no such program or function, or it does not suit the value.
+        """
+        self.name, self.value, self._languages, self._base_dir = name, value, languages, base_dir
+        self._function: Callable[..., Any] | None = None
+        self.sides = sides_of(value, sides, base_dir)
+        if value.python is not None:
+            self._function, self._arguments, file = _function(value.python, base_dir)
+            self.files = {} if file is None else {f"python {value.python}": file}
+        else:
+            spoken = {f"{{{side}}}": getattr(languages, side) for side in SIDES}
+            self._words = [spoken.get(word, word) for word in value.program or ()]
+            files = Programs(self._words, base_dir, value.model_copy(update={"workers": 1})).files
+            self.files = {f"program {word}": path for word, path in files.items()}
+
+    @property
+    def label(self) -> str:
+        """What has the value: a side, or ``pair``."""
+        return "pair" if len(self.sides) == 2 else self.sides[0]
+
+    @property
+    def program(self) -> Program:
+        """Where the values come from."""
+        return Program(self.value.name, self.value.version)
+
+    @property
+    def _unit(self) -> str:
+        return "pair" if len(self.sides) == 2 else "line"
+
+    def numbers(self, text: Text) -> npt.NDArray[np.float64]:
+        """Returns the value of each pair or line, given the sides: float64, shape ``[pairs]``."""
+        values, inverse = self._values(text)
+        found: npt.NDArray[np.float64] = values.to_numpy(zero_copy_only=False)[inverse]
+        return found
+
+    def texts(self, text: Text) -> pa.Array:
+        """Returns the text of each pair or line: ``large_string``, or lists of them if there are several candidates."""
+        values, inverse = self._values(text)
+        taken = values.take(pa.array(inverse))
+        return pc.split_pattern(taken, "\t") if self.value.candidates > 1 else taken
+
+    def count(self, text: Text) -> tuple[Keys, Keys]:
+        """Returns keys of the distinct texts, and of those whose values are not known: uint64, shape ``[texts, 2]``."""
+        distinct = self._distinct(text)
+        keys = np.column_stack([distinct.high, distinct.low])
+        known = self._share().cache.find(distinct.high, distinct.low)[1] if self.directory.exists() else False
+        return keys, keys[np.broadcast_to(np.logical_not(known), len(keys))]
+
+    @property
+    def stored(self) -> int:
+        """Number of stored values, of these and other texts."""
+        return len(self._share().cache) if self.directory.exists() else 0
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the stored values."""
+        return caches_of(self.value, self._base_dir) / self._identity()[:32]
+
+    def _identity(self) -> str:
+        digests = _digests(self._base_dir)
+        try:
+            files = {name: digests.digest(path) for name, path in self.files.items()}
+        except OSError as error:
+            raise ComputedError(f"cannot read {error.filename} for the value {self.name}: {error.strerror}") from error
+        spoken = [self._languages.source, self._languages.target]
+        return digest_of([_FORMAT, self.value.definition, spoken, [*self.sides], files])
+
+    def _share(self) -> _Shared:
+        with _opening:
+            key = os.getpid(), self.directory
+            if key not in _shared:
+                number = self.value.output == "number"
+                about = {
+                    "name": self.name,
+                    "languages": f"{self._languages.source}-{self._languages.target}",
+                    "sides": [*self.sides],
+                    **self.value.definition,
+                }
+                cache = Cache(key[1], pa.float64() if number else pa.large_string(), about)
+                made = None if self.value.program is None else Programs(self._words, self._base_dir, self.value)
+                _shared[key] = _Shared(cache, made, self.value.end != "lines" or self.value.echo)
+            return _shared[key]
+
+    def _distinct(self, text: Text) -> _Distinct:
+        columns = (TextColumn.from_arrow(text[side]) for side in self.sides)
+        sides = [line_keys(column.data, column.offsets, False) for column in columns]
+        keys = np.asarray(pair_keys(*sides) if len(sides) == 2 else sides[0])
+        order = np.argsort(keys[:, 0])
+        high, low = keys[order, 0], keys[order, 1]
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+        inverse = np.empty(len(order), np.int64)
+        inverse[order] = np.cumsum(new) - 1
+        return _Distinct(high[new], low[new], order[new], inverse)
+
+    def _values(self, text: Text) -> tuple[pa.Array, Rows]:
+        shared, distinct = self._share(), self._distinct(text)
+        values, known = shared.cache.find(distinct.high, distinct.low)
+        if not known.all():
+            self._compute(shared, text, distinct, np.flatnonzero(~known))
+            values, _ = shared.cache.find(distinct.high, distinct.low)
+        return values, distinct.inverse
+
+    def _compute(self, shared: _Shared, text: Text, distinct: _Distinct, missing: Rows) -> None:
+        """Computes and stores missing values, and waits for those that other threads are computing."""
+        names = dict(zip(missing.tolist(), _names(distinct.high[missing], distinct.low[missing]), strict=True))
+        while names:
+            with shared.changed:
+                mine = {at: name for at, name in names.items() if name not in shared.pending}
+                shared.pending.update(mine.values())
+            try:
+                chosen = np.fromiter(mine, np.int64, len(mine))
+                known = shared.cache.find(distinct.high[chosen], distinct.low[chosen])[1]
+                self._compute_here(shared, text, distinct, chosen[~known])
+            finally:
+                with shared.changed:
+                    shared.pending.difference_update(mine.values())
+                    shared.changed.notify_all()
+            names = {at: name for at, name in names.items() if at not in mine}
+            with shared.changed:  # if another thread fails, its texts are computed here
+                shared.changed.wait_for(lambda: shared.pending.isdisjoint(names.values()))  # noqa: B023
+
+    def _compute_here(self, shared: _Shared, text: Text, distinct: _Distinct, chosen: Rows) -> None:
+        rows = distinct.rows[chosen]
+        by_length = sum(pc.binary_length(text[side].take(pa.array(rows))).to_numpy() for side in self.sides)
+        order = np.argsort(by_length if self.value.by_length else rows, kind="stable")
+        size = self.value.batch
+        batches = [order[at : at + size] for at in range(0, len(order), size)]
+        given = [{side: text[side].take(pa.array(rows[batch])) for side in self.sides} for batch in batches]
+
+        def store(number: int, values: pa.Array) -> None:
+            at = chosen[batches[number]]
+            shared.cache.add(distinct.high[at], distinct.low[at], values)
+
+        if shared.programs is None:
+            for number, sides in enumerate(given):
+                store(number, self._called(sides))
+            return
+        texts = [self._lines(sides) for sides in given]
+        try:
+            shared.programs.apply(texts, lambda number, answers: store(number, self._checked(answers, texts[number])))
+        except ComputedError as error:
+            shared.withdraw(error)
+            raise
+
+    def _lines(self, text: Text) -> pa.Array:
+        """Returns texts as a program reads them."""
+        columns = [text[side].cast(pa.large_string()) for side in self.sides]
+        if len(columns) == 1:
+            return columns[0]
+        plain = (pc.replace_substring(column, "\t", " ") for column in columns)
+        return pc.binary_join_element_wise(*plain, pa.scalar("\t", pa.large_string()))
+
+    def _checked(self, answers: pa.Array, texts: pa.Array) -> pa.Array:
+        if self.value.output == "number":
+            return numbers_of(answers, texts, self.value.name)
+        check_candidates(answers, texts, self.value)
+        return answers
+
+    def _called(self, text: Text) -> pa.Array:
+        assert self._function is not None
+        given: dict[str, Any] = {str(side): lines for side, lines in text.items()}
+        if "languages" in self._arguments:
+            given["languages"] = self._languages
+        try:
+            with unstoppable():
+                result = self._function(**given)
+        except (Exception, SystemExit) as error:
+            raise ComputedError(f"{self.value.name} failed: {described(error)}") from error
+        if isinstance(result, pa.Array | pa.ChunkedArray):
+            if result.null_count:
+                raise ComputedError(
+                    f"{self.value.name} returned {result.null_count} nulls; return a value for each {self._unit}"
+                )
+            result = result.to_pylist() if self.value.output == "text" else np.asarray(result)
+        return self._as_numbers(result, text) if self.value.output == "number" else self._as_texts(result, text)
+
+    def _as_numbers(self, result: object, text: Text) -> pa.Array:
+        name, size, unit = self.value.name, len(next(iter(text.values()))), self._unit
+        try:
+            values = np.asarray(result)
+        except ValueError as error:
+            raise ComputedError(f"{name} returned no array: {error}") from error
+        if values.shape != (size,):
+            what = f"{len(values)} values" if values.ndim == 1 else f"an array of the shape {values.shape}"
+            raise ComputedError(f"{name} returned {what} for {size} {unit}s; return one value for each {unit}")
+        if values.dtype.kind not in "biuf":
+            raise ComputedError(f"{name} returned values of type {values.dtype}; return booleans or numbers")
+        if np.isnan(values).any():
+            shown = self._lines(text)[int(np.isnan(values).argmax())].as_py()[:_SHOWN]
+            raise ComputedError(f"{name} returned NaN for {shown!r}; return a number for each {unit}")
+        return pa.array(values.astype(np.float64))
+
+    def _as_texts(self, result: Any, text: Text) -> pa.Array:
+        lines, name = self._lines(text), self.value.name
+        try:
+            made = [each if isinstance(each, str) else "\t".join(each) for each in result]
+            values = pa.array(made, pa.large_string())
+        except (TypeError, ValueError) as error:
+            raise ComputedError(f"{name} returned no list of texts: {error}") from error
+        if len(values) != len(lines):
+            raise ComputedError(
+                f"{name} returned {len(values)} texts for {len(lines)} {self._unit}s; return one for each"
+            )
+        broken = np.array(["\n" in each for each in made], np.bool_)
+        if broken.any():
+            first = int(broken.argmax())
+            raise ComputedError(f"{name} returned {made[first][:_SHOWN]!r}; a text must not contain a line feed")
+        check_candidates(values, lines, self.value)
+        return values
+
+
+def close_columns() -> None:
+    """Ends the programs of this process, and flushes what it stored."""
+    for (process, _), shared in [*_shared.items()]:
+        if process == os.getpid():
+            try:
+                if shared.programs is not None:
+                    shared.programs.close()
+            except ComputedError as error:
+                shared.withdraw(error)
+                raise
+            shared.cache.close()
+
+
+def caches_of(value: ComputedValue | None, base_dir: Path) -> Path:
+    """Returns the directory of the directories of stored values."""
+    own = None if value is None else value.cache
+    return cache_directory() / "computed" if own is None else base_dir / Path(own).expanduser()
+
+
+def _names(high: Keys, low: Keys) -> list[bytes]:
+    data = np.column_stack([high, low]).tobytes()
+    return [data[at : at + 16] for at in range(0, len(data), 16)]
+
+
+def sides_of(value: ComputedValue, sides: Sequence[Side], base_dir: Path) -> tuple[Side, ...]:
+    """Returns the sides that a value is computed from, given those of a corpus; none if the corpus lacks one.
+
+    Raises:
+        ValueError: there is no such function, or it does not take these sides.
+    """
+    chosen = {None: sides, "pair": SIDES}.get(value.input, (value.input,))
+    wanted = tuple(side for side in SIDES if side in chosen)
+    if value.python is not None:
+        _, arguments, _ = _function(value.python, base_dir)
+        taken = tuple(side for side in SIDES if side in arguments)
+        if value.input is not None and taken != wanted:
+            raise ValueError(f"{value.python} takes {' and '.join(taken)}, but input is {value.input}")
+        wanted = taken
+    return wanted if {*wanted} <= {*sides} else ()
+
+
+def _function(name: str, base_dir: Path) -> tuple[Callable[..., Any], set[str], Path | None]:
+    """Returns a function, the names of the arguments that it takes, among those that it can be given, and its file."""
+    function, file = load_function(name, base_dir, ENTRY_POINTS)
+    parameters = inspect.signature(function).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return function, {*_ARGUMENTS}, file
+    named = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL}
+    needed = {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL}
+    if not named & {*SIDES} or not needed <= {*_ARGUMENTS} or any(p.kind is p.POSITIONAL_ONLY for p in parameters):
+        raise ValueError(f"{name} must take arguments named source and target, or one of them, and may take languages")
+    return function, named & {*_ARGUMENTS}, file

@@ -1,0 +1,132 @@
+"""The programs of a computed value, several at once, and what they answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.base.errors import ComputedError, TokenizerError
+from nmt_prep.config.computed import ComputedValue
+from nmt_prep.text.line_program import LineProgram, ProgramEndedError
+
+_SHOWN = 60
+
+
+class Programs:
+    """Processes of one program, each of which gets a batch at a time. They start with their first batch."""
+
+    def __init__(self, words: Sequence[str], directory: Path, value: ComputedValue) -> None:
+        self._value = value
+        self._idle: SimpleQueue[LineProgram] = SimpleQueue()
+        devices = [device for device in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if device.strip()]
+        for number in range(value.workers):
+            environment = {"PYTHONUNBUFFERED": "1"}  # a Python program need not flush its output
+            if devices:
+                environment["CUDA_VISIBLE_DEVICES"] = devices[number % len(devices)]
+            seconds = value.seconds
+            program = LineProgram(words, directory, seconds=seconds, end=value.end, environment=environment)
+            self.files = program.files
+            self._idle.put(program)
+        self._pool = ThreadPoolExecutor(value.workers, thread_name_prefix="computed")
+
+    def apply(self, batches: Sequence[pa.Array], store: Callable[[int, pa.Array], None]) -> None:
+        """Calls ``store`` with the number of each batch and the answers to it, in any order and thread."""
+
+        def work(number: int) -> None:
+            store(number, self._answers(batches[number]))
+
+        running = [self._pool.submit(work, number) for number in range(len(batches))]
+        try:
+            for future in running:
+                future.result()
+        finally:
+            for future in running:
+                future.cancel()
+            wait(running)
+
+    def _answers(self, texts: pa.Array) -> pa.Array:
+        program, value = self._idle.get(), self._value
+        try:
+            answers = self._restarted(program, texts)
+            return without_echo(answers, texts, value.name) if value.echo else answers
+        except ComputedError:
+            program.close()
+            raise
+        except TokenizerError as error:
+            raise ComputedError(str(error)) from error
+        finally:
+            self._idle.put(program)
+
+    def _restarted(self, program: LineProgram, texts: pa.Array) -> pa.Array:
+        """Returns the answers to a batch; starts the program again if it ends before."""
+        for _ in range(self._value.restarts):
+            with suppress(ProgramEndedError):
+                return program.apply(texts)
+        return program.apply(texts)
+
+    def close(self) -> None:
+        """Ends the programs; the next batch starts them again."""
+        programs = [self._idle.get() for _ in range(self._value.workers)]
+        try:
+            for program in programs:
+                program.check_silent()
+        except TokenizerError as error:
+            raise ComputedError(str(error)) from error
+        finally:
+            for program in programs:
+                program.close()
+                self._idle.put(program)
+
+
+def without_echo(answers: pa.Array, texts: pa.Array, name: str) -> pa.Array:
+    """Returns answers without the texts at their ends, which show that each answer belongs to its text."""
+    bare = []
+    for answer, text in zip(answers.to_pylist(), texts.to_pylist(), strict=True):
+        if not answer.endswith(f"\t{text}"):
+            raise ComputedError(
+                f"{name} wrote {answer[:_SHOWN]!r} for {text[:_SHOWN]!r}; with echo: true, each answer must end in a "
+                "tab and its text"
+            )
+        bare.append(answer[: -len(text) - 1])
+    return pa.array(bare, pa.large_string())
+
+
+def numbers_of(answers: pa.Array, texts: pa.Array, name: str) -> pa.Array:
+    """Returns answers as numbers."""
+    try:
+        numbers = answers.cast(pa.float64())
+        wrong = np.isnan(numbers.to_numpy())
+    except pa.ArrowInvalid:  # it does not say which one, and refuses white space around numbers
+        numbers = pa.array([_number(answer) for answer in answers.to_pylist()], pa.float64())
+        wrong = np.isnan(numbers.to_numpy())
+    _check(wrong, answers, texts, name, "a number")
+    return numbers
+
+
+def _number(answer: str) -> float:
+    try:
+        return float(answer)
+    except ValueError:
+        return float("nan")
+
+
+def check_candidates(answers: pa.Array, texts: pa.Array, value: ComputedValue) -> None:
+    """Checks that each answer has the promised number of texts, separated by tabs."""
+    tabs = np.array([answer.count("\t") for answer in answers.to_pylist()], np.int64)
+    expected = f"{value.candidates} texts separated by tabs" if value.candidates > 1 else "a text without tabs"
+    _check(tabs + 1 != value.candidates, answers, texts, value.name, expected)
+
+
+def _check(wrong: npt.NDArray[np.bool_], answers: pa.Array, texts: pa.Array, name: str, expected: str) -> None:
+    if wrong.any():
+        first = int(wrong.argmax())
+        answer, text = (column[first].as_py()[:_SHOWN] for column in (answers, texts))
+        raise ComputedError(f"{name} wrote {answer!r} for {text!r}; each answer must be {expected}")

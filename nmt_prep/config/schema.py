@@ -303,6 +303,9 @@ class Config(Section):
                 "records.template: a chat template belongs to an existing vocabulary (vocab.from); set records.prompt "
                 "for a vocabulary that is trained"
             )
+        for split, corpus in self.corpora:
+            if corpus.role == "monolingual":
+                yield f"splits.{split}.{corpus.name}: rows of a language model need both sides; leave the corpus out"
         if self.documents is not None and self.records.template is None:
             yield "documents: the segments of a document are turns of a conversation; set records.template: chat"
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.base.columns import Ragged
-from nmt_prep.base.errors import ArgumentError, EncodeError, OutputError
+from nmt_prep.base.errors import ArgumentError, OutputError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config
 from nmt_prep.corpora import row_groups
@@ -38,7 +38,7 @@ from nmt_prep.stages.sentences import documents_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, steps_dir
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
-from nmt_prep.training.records.causal_rows import divided_rows
+from nmt_prep.training.records.causal_rows import divided_rows, text_of
 from nmt_prep.training.records.dataset_json import DatasetInfo, load_dataset_info
 from nmt_prep.training.records.record_columns import REPEATED, Column, ShardIndex
 from nmt_prep.training.records.shard_reader import read_span
@@ -308,17 +308,9 @@ class _Decoder:
     def _text(self, side: Side, corpus: str, ids: list[int]) -> str:
         tokenizer = self._tokenizers[side]
         if self.layout == "causal":
-            return _decoded(tokenizer, ids)
+            return text_of(tokenizer, ids)
         inside = Frame.parse(tokenizer, self._frames[side], self._tags[corpus].get(side)).inside(ids)
         return tokenizer.decode(list(ids if inside is None else inside))
-
-
-def _decoded(tokenizer: Tokenizer, ids: list[int]) -> str:
-    try:
-        return tokenizer.decode(ids)
-    except EncodeError:  # a border is within a character
-        words = tokenizer.words()
-        return "".join(words[number] for number in ids)
 
 
 def _picked(wanted: Wanted, files: Sequence[_Pairs], *, of_corpus: bool) -> Iterator[Row]:

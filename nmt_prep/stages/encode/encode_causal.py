@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.base.artefacts import atomic_write, parse_json_as
 from nmt_prep.base.digests import seed_of, sha256_of
+from nmt_prep.base.errors import VocabularyError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config
 from nmt_prep.config.documents import DocumentSettings
@@ -42,6 +43,8 @@ GLOSSARY_FILE = "glossary.tsv"  # Name of the copy of the glossary, for loaders
 
 _ROW_KEYS = set(CausalSettings.model_fields) - {"chat_template"}
 _GROUPS, _PAIRS_OF_GROUP = 16, 64
+_CHECKED = 200  # Number of pairs whose prompts are checked
+_MOST_CHANGED = 0.5  # Share of pairs that a prompt's end may change for: a few words join with any character
 _LONGEST = 1000  # bytes of an example
 
 
@@ -132,6 +135,36 @@ def causal_rows(
         pairs = pairs_of(config, split, list(dict.fromkeys(part.corpus for part in listed)))
         rows[split] = CausalRows(Prompter.of(settings, pairs, split, config.seed, glossary, pools[split]), maker)
     return rows
+
+
+def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
+    """Checks each prompt, with the first pairs of train.
+
+    Raises:
+        VocabularyError: a prompt is too long for the rows that loaders read, or its end changes before translations.
+    """
+    limit = config.input.max_length
+    batch = next(part.batches(columns=SIDES))[:_CHECKED]
+    system = rows.prompter.system_of(0)
+    for number, prompt in enumerate(rows.prompter.prompts):
+        one = replace(rows, prompter=replace(rows.prompter, prompts=(prompt,), shares=(1 << 32,)))
+        where = f"records.prompts.{number}"
+        nothing = pa.array([""])
+        length = int(one.rows(nothing, nothing, np.zeros(1, np.int32), 0, threads=1).inputs.lengths[0])
+        if length >= limit:
+            raise VocabularyError(
+                f"{where}: without a source, the prompt makes a row of {length:,} ids, and loaders leave out rows of "
+                f"more than input.max_length = {limit:,}; shorten the prompt, or raise input.max_length"
+            )
+        filled = one.prompts(batch.column("source"), batch.column("target"), np.zeros(len(batch), np.int32), 0, None)
+        changed = rows.maker.changed(*filled, system)
+        if changed.mean() > _MOST_CHANGED:
+            end = filled[0][int(changed.argmax())].as_py()[-10:]
+            raise VocabularyError(
+                f"{where}: the prompt ends in {end!r}, and for {changed.mean():.0%} of translations the tokenizer "
+                "joins its end with their beginning, so that the model would learn from other ids than it sees in a "
+                "prompt; end the prompt in a line end"
+            )
 
 
 def _template(job: Job) -> dict[str, object] | None:

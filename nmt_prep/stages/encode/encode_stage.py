@@ -33,6 +33,7 @@ from nmt_prep.stages.encode.encode_causal import (
     causal_info,
     causal_rows,
     causal_settings,
+    check_rows,
     draw_pools,
     files_of,
 )
@@ -164,6 +165,7 @@ class Encode(Stage[EncodeOutput, Made]):
             kept = job.directory if job.config.records.layout == "text" else job.scratch
             pools = yield from draw_pools(job, job.config.records, parts, kept)
             rows = causal_rows(job, parts, pools)
+            check_rows(job.config, rows["train"], parts["train"][0])
         total = sum(plan.rows for plan in plans.values())
         spills = list(_spill_tasks(job, parts, plans, rows))
         encoded = yield from ENCODE.run(spills, total)

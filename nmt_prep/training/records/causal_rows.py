@@ -19,7 +19,7 @@ from _nmt_prep_core import join_pairs
 
 from nmt_prep.base.artefacts import parse_json_as
 from nmt_prep.base.columns import Ragged
-from nmt_prep.base.errors import ArgumentError, VocabularyError
+from nmt_prep.base.errors import ArgumentError, EncodeError, VocabularyError
 from nmt_prep.base.runtime import kept
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.prompts import CausalSettings
@@ -58,6 +58,15 @@ def divided_rows(rows: PairColumns) -> tuple[Ragged, Ragged]:
     return Ragged(values[~mask], rows.inputs.offsets - before), Ragged(values[mask], before)
 
 
+def text_of(tokenizer: Tokenizer, ids: list[int]) -> str:
+    """Returns the text of a part of a row, with the names of special tokens."""
+    try:
+        return tokenizer.decode(ids)
+    except EncodeError:  # a border is within a character
+        words = tokenizer.words()
+        return "".join(words[number] for number in ids)
+
+
 @dataclass(frozen=True)
 class RowMaker:
     """Makes rows of prompts and answers."""
@@ -84,6 +93,18 @@ class RowMaker:
                 rows.append(row)
             ids = Ragged.joined([ids, Ragged.from_lists(rows)]).taken(order)
         return _columns(ids, Ragged(bounds.ravel(), np.arange(0, 2 * len(ids) + 1, 2)))
+
+    def changed(self, prompts: pa.Array, answers: pa.Array, system: str | None) -> npt.NDArray[np.bool_]:
+        """Returns True for pairs whose prompt has other last ids alone than before its answer."""
+        shape, tokenizer = self.shapes(system).only, self.vocabulary.load()
+        if shape.start.before is None:
+            return np.zeros(len(prompts), np.bool_)
+        segment = shape.parts[shape.start.part]
+        assert isinstance(segment, Segment)
+        alone, whole = (
+            _ids(tokenizer, segment, _filled(text, prompts, answers), 1) for text in (shape.start.before, segment.text)
+        )
+        return _common(alone, whole) < alone.lengths
 
     def conversations(
         self,

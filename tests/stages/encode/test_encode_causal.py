@@ -8,7 +8,7 @@ import pytest
 
 import nmt_prep
 from nmt_prep import load_tokenizer
-from nmt_prep.base.errors import ConfigError
+from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.config import Config
 from nmt_prep.runs.finished_run import open_run
 from nmt_prep.training.records.causal_rows import CausalEncoder
@@ -135,3 +135,18 @@ def test_what_rows_need(tmp_path: Path, records: dict[str, Any], more: dict[str,
     with pytest.raises(ConfigError) as caught:
         config(tmp_path, records, **more)
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("records", "problem"),
+    [
+        ({"prompts": ["{source}\n", "long " * 80 + "{source}\n"]},
+         "records.prompts.1: without a source, the prompt makes a row of ... ids, and loaders leave out rows of more"),
+        ({"prompt": "{source}\nGerman"}, "records.prompts.0: the prompt ends in .*\\\\nGerman., and for 9.% of tr"),
+    ],
+)  # fmt: skip
+def test_prompts_that_no_row_can_have(tmp_path: Path, records: dict[str, Any], problem: str) -> None:
+    frame = {"source": "{ids}", "target": "{ids} <|im_end|>"}
+    more = {"vocab": {"from": "tokenizer.json", "frame": frame}, "input": {"max_length": 100}}
+    with pytest.raises(VocabularyError, match=problem):
+        nmt_prep.run(config(tmp_path, {"layout": "causal", **records}, **more), until="encode")

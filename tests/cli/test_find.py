@@ -111,6 +111,7 @@ def answer(server: WebServer) -> None:
     corpora = [
         entry("Books", alignment_pairs=10),
         entry("TED2020", alignment_pairs=1200),
+        entry("MultiBooks"),
         entry("\x1b[31m"),
         entry("X", 3),
     ]
@@ -134,6 +135,7 @@ def test_a_table_of_all_catalogues(server: WebServer) -> None:
         "licence: TED allows no commercial use, and no derivatives",
         "opus:Books/v1/de-en 10 2.0 kB",
         "opus:Books/v10/de_AT-en",
+        "opus:MultiBooks/v1/de-en 2.0 kB",
         "mtdata:Grp-books-1-deu-eng",
         "mtdata:Grp-news-10-deu-eng",
         "mtdata:Grp-newstest-2013-deu-eng test sets: it is made for development or evaluation",
@@ -163,7 +165,8 @@ def test_corpora_for_a_config(server: WebServer) -> None:
     comments = [line for line in ended.stdout.splitlines() if line.startswith("#")]
     assert comments[0].startswith(f"# left out: {TALKS} (https:")
     assert comments[2:] == [
-        "# left out: duplicates: OPUS has a corpus of this name: mtdata:Grp-books-1-deu-eng",
+        "# left out: duplicates: OPUS has Books, too: opus:MultiBooks/v1/de-en",
+        "# left out: duplicates: OPUS has books, too: mtdata:Grp-books-1-deu-eng",
         (
             "# left out: test sets: it is made for development or evaluation (https://github.com/thammegowda/mtdata): "
             "mtdata:Grp-newstest-2013-deu-eng, mtdata:Grp-newstest-2014-deu-eng"
@@ -255,7 +258,7 @@ def test_a_config_with_all_corpora(server: WebServer) -> None:
     answer(server)
     ended = nmt_prep("init", "--languages", "en-de", "--all", "--clean", "light")
     assert ended.stdout == (
-        "en-de.yaml: written; corpora: 4 of train\nleft out: 5; comments in the file say why\n"
+        "en-de.yaml: written; corpora: 4 of train\nleft out: 6; comments in the file say why\n"
         "next: nmt-prep check en-de.yaml\nthen: nmt-prep run en-de.yaml\n"
     )
     config = yaml.safe_load(Path("en-de.yaml").read_text())
@@ -267,6 +270,5 @@ def test_a_config_with_all_corpora(server: WebServer) -> None:
     ]
     assert config["clean"] == {"preset": "light", "decontaminate": {"against": ["sacrebleu:all"]}}
     assert (
-        "\n# left out: duplicates: OPUS has a corpus of this name: mtdata:Grp-books-1-deu-eng\n"
-        in Path("en-de.yaml").read_text()
+        "\n# left out: duplicates: OPUS has books, too: mtdata:Grp-books-1-deu-eng\n" in Path("en-de.yaml").read_text()
     )

@@ -28,7 +28,7 @@ _CATALOGUE = re.compile("(opus|mtdata|hf):")
 class Trap:
     """A property of a corpus that spoils training or evaluation, or forbids a use."""
 
-    kind: str  # `test sets`, `machine-translated`, `misaligned`, `duplicates`, `order`, `gone` or `licence`
+    kind: str  # `test sets`, `machine-translated`, `misaligned`, `duplicates`, `pivoted`, `order`, `gone` or `licence`
     text: str
     reason: str  # the URL of a page that says so
 

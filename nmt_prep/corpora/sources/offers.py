@@ -59,6 +59,12 @@ class Offer:
     partial: bool = False  # true if the id names a data set of which the config must choose a part
 
     @property
+    def original(self) -> str:
+        """The name in OPUS, if it has this corpus of mtdata, or the one that it was made from by pivoting."""
+        in_mtdata = self.id.startswith("mtdata:")
+        return self.name.partition("-")[2].replace("_", "-") if in_mtdata else self.name.removeprefix("Multi")
+
+    @property
     def known(self) -> str:
         """What is known of the corpus, on one line."""
         return "; ".join(f"{trap.kind}: {trap.text}" for trap in self.traps)
@@ -85,8 +91,8 @@ class Offers:
             why = [f"{trap.kind}: {trap}" for trap in offer.traps]
             if offer.partial:
                 why.append("part: name a config of the data set, and its fields")
-            if offer in self.mtdata and offer.name.partition("-")[2].replace("_", "-") in opus:
-                why.append("duplicates: OPUS has a corpus of this name")
+            if (original := offer.original) != offer.name and original.lower() in opus:
+                why.append(f"duplicates: OPUS has {original}, too")
             left_out = any(each.partition(":")[0] in _LEFT_OUT for each in why)
             for each in why:
                 remarks.setdefault(f"{'left out: ' * left_out}{each}", []).append(offer.id)

@@ -22,6 +22,7 @@ from nmt_prep.corpora.sources.known_corpora import _known, is_public, licence_of
         ("opus:ELRC-417-Swedish_Work_Environ/v1/en-sv", [], None),
         ("hf:Helsinki-NLP/opus-100/de-en@main", ["duplicates"], None),
         ("https://huggingface.co/datasets/Helsinki-NLP/opus-100/resolve/main/x.parquet", ["duplicates"], None),
+        ("opus:MultiCCAligned/v1.1/ak-am", ["pivoted"], None),
         ("opus:CCMatrix/v1/en-zh", ["machine-translated"], None),
         ("opus:WikiMatrix/v1/en-zh", ["misaligned"], None),
         ("opus:NLLB/v1/en-zh", ["order"], "ODC-By-1.0"),
@@ -34,7 +35,7 @@ def test_traps_and_licences(address: str, kinds: list[str], licence: str | None)
 
 
 def test_each_trap_has_a_kind_and_a_public_reason() -> None:
-    kinds = {"test sets", "machine-translated", "misaligned", "duplicates", "order", "gone", "licence"}
+    kinds = {"test sets", "machine-translated", "misaligned", "duplicates", "pivoted", "order", "gone", "licence"}
     assert {trap["kind"] for trap in _known()["traps"]} == kinds
     assert all(is_public(trap["reason"]) for trap in _known()["traps"])
     names = [name for trap in _known()["traps"] for name in trap["corpora"]]

@@ -38,7 +38,7 @@ _JOINED = {
 }
 _LONGEST_UNIT = 8
 _SPACES_OF_TWO, _SPACES_OF_THREE = (
-    np.array([int.from_bytes(chr(code).encode(), "big") for code in codes])
+    [int.from_bytes(chr(code).encode(), "big") for code in codes]
     for codes in ((0x85, 0xA0), (0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000))
 )
 

@@ -39,7 +39,6 @@ _LANGUAGES = {
     "zu": "Zulu",
 }  # fmt: skip
 
-_NOTHING = pa.scalar("", pa.large_string())
 _MOST_TERMS = 1 << 20
 _LARGEST_GLOSSARY = 1 << 26  # bytes
 _TERMS_OF_PAIR = 50
@@ -148,7 +147,7 @@ class Prompter:
             )
             parts = self.prompts[prompt]
             if "document context" in parts[1::2]:
-                fields["document context"] = _NOTHING if context is None else context.take(taken)
+                fields["document context"] = nothing() if context is None else context.take(taken)
             if "glossary" in parts[1::2]:
                 assert self.glossary is not None
                 fields["glossary"] = _glossary(self.glossary).column(fields["source"], targets.take(taken))
@@ -157,7 +156,7 @@ class Prompter:
             columns = [
                 fields[part] if number % 2 else pa.scalar(part, pa.large_string()) for number, part in enumerate(parts)
             ]
-            made.append(pc.binary_join_element_wise(*columns, _NOTHING))
+            made.append(pc.binary_join_element_wise(*columns, nothing()))
             places.append(rows)
         if len(made) == 1:
             return made[0]
@@ -169,7 +168,7 @@ class Prompter:
         path = self.pools[corpus]
         pool = None if path is None else _pool(path)
         if pool is None or not len(pool[0]):
-            return _NOTHING
+            return nothing()
         size = len(pool[0])
         count = min(self.examples + 1, size)
         keys = np.array([seed_of(f"nmt_prep examples 1\n{self.seed}\n{self.split}")], np.uint64)
@@ -184,7 +183,7 @@ class Prompter:
         names = self.languages[corpus]
         space = [pa.scalar(text, pa.large_string()) for text in (f"{names[0]}: ", f"\n{names[1]}: ")]
         lines = pc.binary_join_element_wise(
-            space[0], pool[0].take(flat), space[1], pool[1].take(flat), _NOTHING
+            space[0], pool[0].take(flat), space[1], pool[1].take(flat), nothing()
         ).filter(pa.array(~own.ravel()))
         offsets = np.concatenate([[0], np.cumsum((~own).sum(axis=1))])
         return pc.binary_join(
@@ -309,3 +308,8 @@ def _occurs(term: str, text: str) -> bool:
     while place >= 0 and not _is_at(term, text, place):
         place = text.find(term, place + 1)
     return place >= 0
+
+
+def nothing() -> pa.Scalar:
+    """Returns an empty text, to join columns with."""
+    return pa.scalar("", pa.large_string())

@@ -83,7 +83,7 @@ def words_name(config: Config, side: Side) -> str:
 def words_files(config: Config) -> dict[str, Path]:
     """Checks the steps before the vocabularies; returns the files that they name."""
     files: dict[str, Path] = {}
-    for side in SIDES:
+    for side in SIDES if config.vocab.words else ():
         specs, trained = without_training(config.vocab.words.of(side))
         key = f"vocab.words.{side}"
         if trained is not None and isinstance(config.vocab, ExistingVocab):

@@ -28,7 +28,7 @@ from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, Shard
 from nmt_prep.training.outputs.output_files import parquet_file
 from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch
 from nmt_prep.training.outputs.vocabulary_files import copy_vocabularies, corpus_lines, write_lines
-from nmt_prep.training.prompts import Prompter, language_problems
+from nmt_prep.training.prompts import Prompter, language_problems, nothing
 
 CORPUS = "corpus"  # Name of the column with the name of each pair's corpus
 WEIGHT = "weight"  # Name of the column with the weight of each pair
@@ -40,8 +40,6 @@ Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"  # Rows, and t
 
 _ROW_BYTES = 16
 _IGNORED = -100  # The label of an id that does not count for the loss
-_NOTHING = pa.scalar("", pa.large_string())
-_MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
 
 _COLUMNS = {
     "chat": ("messages",),
@@ -119,7 +117,8 @@ class TextRows:
         self._codes = [task.run.codes[side] for side in SIDES]
         options, prompted = task.options, task.options.rows in PROMPTED
         self._prompter = prompter_of(task) if prompted else None
-        text = _MESSAGES if options.has_messages else pa.string()
+        messages = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+        text = messages if options.has_messages else pa.string()
         columns = [(name, pa.string() if name == "reference" else text) for name in _COLUMNS.get(options.rows, ())]
         self.schema = pa.schema([*columns, *_other_fields(task)]) if prompted else self._translation_schema()
 
@@ -129,7 +128,7 @@ class TextRows:
             batch, first, position = read, position, position + len(read)
             prompts = None if self._prompter is None else self._prompts(self._prompter, batch, first)
             if self._task.options.rows == "preference":  # other pairs have no rejected translation
-                kept = np.flatnonzero(np.asarray(pc.not_equal(batch.links, _NOTHING)))
+                kept = np.flatnonzero(np.asarray(pc.not_equal(batch.links, nothing())))
                 batch, prompts = batch.taken(kept), None if prompts is None else prompts.take(pa.array(kept))
             columns = [self._translations(batch)] if prompts is None else self._prompted(prompts, batch)
             columns += _other_columns(self._task, batch)
@@ -155,8 +154,8 @@ class TextRows:
         if batch.context is None or prompter.has("document context"):
             return prompts
         # the answer begins after the translation of the context
-        breaks = pc.if_else(pc.equal(batch.context, _NOTHING), _NOTHING, pa.scalar("\n", pa.large_string()))
-        return pc.binary_join_element_wise(prompts, breaks, batch.context, _NOTHING)
+        breaks = pc.if_else(pc.equal(batch.context, nothing()), nothing(), pa.scalar("\n", pa.large_string()))
+        return pc.binary_join_element_wise(prompts, breaks, batch.context, nothing())
 
     def _prompted(self, prompts: pa.Array, batch: TextBatch) -> list[pa.Array]:
         """Returns the columns of rows with prompts."""

@@ -44,9 +44,8 @@ from nmt_prep.training.records.dataset_json import DatasetInfo
 from nmt_prep.training.records.shard_reader import PairColumns, loss_mask
 from nmt_prep.training.records.text_records import Subwords, TextEncoder
 
-_NOTHING = pa.scalar("", pa.large_string())
 _WHITE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
-_STRIPS = {"strip": pc.utf8_trim, "lstrip": pc.utf8_ltrim, "rstrip": pc.utf8_rtrim}
+_STRIPS = {"strip": "utf8_trim", "lstrip": "utf8_ltrim", "rstrip": "utf8_rtrim"}  # functions of pyarrow.compute
 _SWALLOWED = "".join(character for character in _WHITE if character not in "\x1c\x1d\x1e\x1f")
 
 
@@ -194,7 +193,7 @@ def _treated(
             asked |= np.asarray(pc.match_substring(texts, searched))
     treated = texts
     if (strip := _STRIPS.get(treatment.method)) is not None:
-        treated = strip(texts, characters=treatment.characters or _WHITE)
+        treated = getattr(pc, strip)(texts, characters=treatment.characters or _WHITE)
     if not asked.any():
         return treated, asked
     written = rendered_texts(template, system, shapes.around, texts.filter(pa.array(asked)).to_pylist(), answers)
@@ -247,7 +246,7 @@ def _filled(text: str, prompts: pa.Array, answers: pa.Array) -> pa.Array:
         return columns[0]
     if not any(isinstance(column, pa.Array) for column in columns):
         return pa.array([text], pa.large_string()).take(pa.array(np.zeros(len(prompts), np.int64)))
-    return pc.binary_join_element_wise(*columns, _NOTHING)
+    return pc.binary_join_element_wise(*columns, pa.scalar("", pa.large_string()))
 
 
 def _ids(tokenizer: Tokenizer, segment: Segment, texts: pa.Array, threads: int | None) -> Ragged:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +63,10 @@ class CorpusOrder:
 
     rows: int  # pairs in the split
     split: str  # name of the split
-    keys: ClassVar[npt.NDArray[np.uint64]] = np.zeros(ROUNDS, np.uint64)
+
+    @property
+    def keys(self) -> npt.NDArray[np.uint64]:
+        return np.zeros(ROUNDS, np.uint64)
 
     def positions(self, first_row: int, count: int) -> npt.NDArray[np.int64]:
         """Returns the positions of consecutive rows."""

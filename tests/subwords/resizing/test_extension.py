@@ -157,7 +157,5 @@ def test_ids_with_gaps_are_refused(tmp_path: Path) -> None:
     file["model"]["ignore_merges"] = True
     file["added_tokens"].append(added([("<x>", len(file["model"]["vocab"]))], special=False)[0])
     path.write_text(json.dumps(file))
-    with pytest.raises(
-        VocabularyError, match=r"the added token '<x>' is not in model\.vocab, and with ignore_me"
-    ):
+    with pytest.raises(VocabularyError, match=r"the added token '<x>' is not in model\.vocab, and with ignore_me"):
         extended(path, NEW, 5)

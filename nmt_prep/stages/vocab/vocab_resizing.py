@@ -291,7 +291,14 @@ def _kept(path: Path, _mtime: int, id_layout: IdLayout | None) -> Tokenizer:
     return dialect_in(path).load(path, id_layout=id_layout)
 
 
-RESIZE = Round("resize", resize, Resized, unit="files", here=True, words="writing the vocabularies")
+def _resized_files(task: ResizeTask, made: Resized) -> list[Path]:
+    names = {*made.rows.values(), *(described.facts.file for described in made.described.values())}
+    return [task.directory / name for name in sorted(names)]
+
+
+RESIZE = Round(
+    "resize", resize, Resized, unit="files", here=True, made=_resized_files, words="writing the vocabularies"
+)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,8 @@ from nmt_prep.subwords.tokenizer_json import FLAGS, SPACE, parse_json
 from nmt_prep.subwords.words import WordsTokenizer
 
 Ids = npt.NDArray[np.int64]
+
+_MOST_COMPARED = 50_000_000  # Parts of names of added tokens that are compared with other names
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,18 @@ def _check_added(added: Mapping[str, AddedToken], normal: Callable[[str], str], 
 
 def _check_nesting(names: Iterable[str], what: str, where: str) -> None:
     # The longest of several runs of one character, such as spaces, is the same for every library.
-    listed = sorted({name for name in names if name}, key=len)
-    for inner, outer in combinations(listed, 2):
-        if inner in outer and len(set(outer)) > 1:
+    known = {name for name in names if name}
+    lengths = sorted({*map(len, known)})
+    if sum(map(len, known)) * len(lengths) > _MOST_COMPARED:
+        raise VocabularyError(f"{where}: there are too many or too long {what}s; check that this is a vocabulary")
+    for outer in sorted(known, key=lambda name: (len(name), name)):
+        parts = (
+            outer[at : at + size]
+            for size in lengths
+            if size < len(outer) and len(set(outer)) > 1
+            for at in range(len(outer) - size + 1)
+        )
+        if inner := next((part for part in parts if part in known), None):
             raise VocabularyError(
                 f"{where}: the {what} {outer!r} contains the {what} {inner!r}; libraries differ in which of them they "
                 "find, so the vocabulary cannot be pruned or extended safely: remove one of them"
@@ -167,7 +177,7 @@ class _ByteBPEFile(EditableVocabulary):
         self._vocabulary = vocabulary
         self.fixed = np.array([len(token) == 1 for token in vocabulary.tokens], np.bool_)
         self.fixed[[token.id for token in vocabulary.added.values()]] = True
-        self.fixed[_processor_ids(self._content, len(self.fixed))] = True
+        self.fixed[_processor_ids(self._content, len(self.fixed), where)] = True
 
     def _last_merges(self) -> npt.NDArray[np.int32]:
         return _byte_merges(self._vocabulary.tokens, self._vocabulary.merges)
@@ -188,7 +198,7 @@ class _JsonFile(EditableVocabulary):
         types = np.array(file.types, np.uint8)
         self.fixed = (types != PieceType.NORMAL) & np.array([piece != "" for piece in file.pieces], np.bool_)
         self.fixed[[token.id for token in file.added.values()]] = True
-        self.fixed[_processor_ids(self._content, len(self.fixed))] = True
+        self.fixed[_processor_ids(self._content, len(self.fixed), where)] = True
         self._file = file
         if file.kind == "unigram":
             self.scores = np.zeros(len(file.pieces))
@@ -204,7 +214,7 @@ class _JsonFile(EditableVocabulary):
         return _edited_json(self._content, len(self.fixed), kept, new, self._where)
 
 
-def _processor_ids(content: Mapping[str, Any], size: int) -> list[int]:
+def _processor_ids(content: Mapping[str, Any], size: int, where: str) -> list[int]:
     """Returns the ids that the post-processor and the padding of a ``tokenizer.json`` name."""
     found: list[int] = []
 
@@ -212,12 +222,22 @@ def _processor_ids(content: Mapping[str, Any], size: int) -> list[int]:
         found.append(number)
         return number
 
-    _with_ids(content, note)
+    _with_ids(content, note, where)
     return [number for number in found if number in range(size)]
 
 
-def _with_ids(content: Mapping[str, Any], change: Callable[[int], int]) -> dict[str, Any]:
+def _with_ids(content: Mapping[str, Any], change: Callable[[int], int], where: str) -> dict[str, Any]:
     """Returns post-processor and padding of a ``tokenizer.json`` with changed ids."""
+    try:
+        return _changed_ids(content, change)
+    except (IndexError, KeyError, TypeError, AttributeError) as error:
+        raise VocabularyError(
+            f"{where}: post_processor or padding is damaged, or names an id that the vocabulary lacks ({error}); fetch "
+            "the file again"
+        ) from error
+
+
+def _changed_ids(content: Mapping[str, Any], change: Callable[[int], int]) -> dict[str, Any]:
 
     def processor(part: Any) -> Any:
         match part:
@@ -241,12 +261,7 @@ def _edited_json(content: Mapping[str, Any], size: int, kept: Ids, new: Sequence
     ids[kept] = np.arange(len(kept))
     model, added = dict(content["model"]), [dict(token) for token in content.get("added_tokens") or ()]
     number: Callable[[int], int] = ids.tolist().__getitem__
-    try:
-        changed = _with_ids(content, number)
-    except (IndexError, KeyError, TypeError) as error:
-        raise VocabularyError(
-            f"{where}: post_processor or padding names an id that the vocabulary lacks; fetch the file again"
-        ) from error
+    changed = _with_ids(content, number, where)
     for token in added:
         token["id"] = number(token["id"])
     if isinstance(model["vocab"], list):

@@ -39,7 +39,7 @@ def kept_ids(
     before = -1
     while (total := int(stays.sum())) != before:
         before = total
-        made = stays[merged] & (merged >= 0)
+        made = stays[merged] | (merged < 0)  # pieces that a numbering lacks always stay
         for half in (left[made], right[made]):
             stays[half[half >= 0]] = True
     return np.flatnonzero(stays)

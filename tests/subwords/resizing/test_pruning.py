@@ -33,7 +33,7 @@ def pruned(path: Path, lines: list[str], *, least: int = 1, keep: tuple[int, ...
     """Prunes a file to lines, in place; returns the old and the new tokenizer."""
     old = load_tokenizer(path)
     counts = np.bincount(old.encode_batch(lines).values, minlength=len(old))
-    vocabulary = editable(old, path, "the file")
+    vocabulary = editable(old, path, "x")
     ids = kept_ids(vocabulary, old, counts, least, keep)
     path.write_bytes(vocabulary.edited(ids))
     new = load_tokenizer(path)
@@ -200,6 +200,28 @@ def test_a_numbering_of_marian_follows(tmp_path: Path) -> None:
     assert "other" not in new.pieces
     assert isinstance(new, SentencePieceTokenizer)
     assert new.numbering == {piece: number for number, piece in enumerate(new.pieces)}
+
+
+def test_pieces_that_a_numbering_lacks_keep_their_parts(tmp_path: Path) -> None:
+    pieces = [("▁", -9.0), ("a", -8.0), ("b", -7.0), ("c", -6.0), ("d", -5.0), ("ab", -1.0), ("abc", -2.0)]
+    (tmp_path / "x.spm").write_bytes(model_file([UNK, *((text, score, NORMAL) for text, score in pieces)], BPE))
+    names = ["</s>", "<unk>", "▁", "a", "b", "c", "d", "abc"]  # without "ab", which is on the way to "abc"
+    ids = {piece: number for number, piece in enumerate(names)}
+    SentencePieceTokenizer.load(tmp_path / "x.spm").numbered(ids).save(tmp_path / "x.spm")
+    old, new = pruned(tmp_path / "x.spm", ["abc"])
+    check_ids(old, new, ["abc"])
+    assert [*new.pieces] == ["</s>", "<unk>", "▁", "a", "b", "c", "abc"]
+
+
+def test_a_damaged_post_processor_is_refused(tmp_path: Path) -> None:
+    small_tokenizer().save(tmp_path / "tokenizer.json")
+    file = json.loads((tmp_path / "tokenizer.json").read_bytes())
+    file["added_tokens"] = file["added_tokens"][:1]
+    for damage in ({"x": {"ids": None}}, {"x": 3}, {"x": {"ids": ["y"]}}):
+        file["post_processor"] = {"type": "TemplateProcessing", "special_tokens": damage}
+        (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+        with pytest.raises(VocabularyError, match="x: post_processor or padding is damaged, or names an id that the"):
+            pruned(tmp_path / "tokenizer.json", ["a"])
 
 
 def test_the_rest_of_a_tokenizer_json_follows(tmp_path: Path) -> None:

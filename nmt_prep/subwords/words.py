@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -248,15 +249,13 @@ def _step(path: Path, entry: object, context: StepContext) -> Step[Any]:
     parts = object_at(entry, "steps", where)
     name, copies = str(parts.get("step")), object_at(parts.get("copies"), "copies", where)
     digests = object_at(parts.get("files"), "files", where)
-    found = {option: _beside(path, copy) for option, copy in copies.items()}
-    paths = {option: str(copy.absolute()) for option, copy in found.items()}
+    paths = {option: str(_beside(path, copy).absolute()) for option, copy in copies.items()}
+    context = replace(context, copies=frozenset(paths.values()))
     try:
         step = Chain.of([{name: {**object_at(parts.get("options"), "options", where), **paths}}], context).steps[0]
     except ValueError as error:
         raise VocabularyError(f"{path}: {error}") from error
     for word, file in step.files.items():
-        if word in type(step.spec[1]).model_fields and word not in found:
-            raise VocabularyError(f"{path}: the step {name} names a file that is not beside it; save the file again")
         if hashlib.sha256(read_vocabulary(file)).hexdigest() != digests.get(word):
             raise VocabularyError(f"{path}: {file} has changed since; restore it, or make the vocabulary again")
     return step

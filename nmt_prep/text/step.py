@@ -36,6 +36,13 @@ class StepContext:
     language: str  # language tag of the lines
     base_dir: Path  # the directory that paths in options are relative to
     trusted: bool = True  # False for steps from elsewhere, whose programs and modules are not run
+    copies: frozenset[str] | None = None  # the only files that may be read; None for any
+
+    def file(self, path: str) -> Path:
+        """Returns the file that an option names."""
+        if self.copies is not None and path not in self.copies:
+            raise ValueError(f"names the file {path}, which is not beside the vocabulary")
+        return self.base_dir / path
 
     @property
     def base_language(self) -> str:

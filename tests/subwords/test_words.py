@@ -77,7 +77,7 @@ def test_the_file_of_steps_is_checked(made: Path) -> None:
     assert problem(vocabulary="../v") == "'../v' is not the name of a file beside it; save the file again"
     assert problem(steps=[{**truecase, "copies": {"model": "/etc/passwd"}}]).startswith("'/etc/passwd' is not the name")
     other = {**truecase, "options": {"model": str(copy)}, "copies": {}}
-    assert problem(steps=[other]) == "the step truecase names a file that is not beside it; save the file again"
+    assert problem(steps=[other]) == f"truecase: names the file {copy}, which is not beside the vocabulary"
     assert problem(steps=[{**truecase, "step": "truecas"}]).startswith("there is no step 'truecas'; did you mean")
     assert problem(steps=[{**truecase, "step": ["a"]}]).startswith("there is no step \"['a']\"")
     copy.write_text("der (4/4)\n")

@@ -11,6 +11,7 @@ from nmt_prep.base.errors import NmtPrepError, VocabularyError
 from nmt_prep.base.runtime import kept
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, Corpus, ExistingVocab
+from nmt_prep.config.vocab import WordSteps
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.stages.download import MERGES, downloaded_file, needed_vocabularies, openai_names
 from nmt_prep.stages.vocab.chat_files import has_chat_template
@@ -135,6 +136,8 @@ def check_resizing(tokenizer: Tokenizer, path: Path, key: str, config: Config, o
     """Checks that a vocabulary can be pruned or extended as the config says."""
     if options.prune is None and options.extend is None:
         return
+    if options.words:
+        raise VocabularyError(f"{key}: {path} cannot be pruned or extended with steps before it; do so in another run")
     reason = editable(tokenizer, path, f"{key}: {path}").fixed_ids_reason
     if options.extend is None:
         kept_pieces(tokenizer, config, options, SIDES[0])
@@ -198,7 +201,7 @@ def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Toke
         raise VocabularyError(
             f"{key}: cannot read the vocabulary {error.filename}: {error.strerror or error}; check the path"
         ) from error
-    return _kept(states, key, options)
+    return _kept(states, key, options.model_copy(update={"words": WordSteps()}))  # steps cannot be hashed
 
 
 @kept(2)

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from nmt_prep.subwords.tokenizer import Tokenizer, read_vocabulary
 from nmt_prep.subwords.tokenizer_json import FLAGS, SPACE, parse_json
 from nmt_prep.subwords.words import WordsTokenizer
 
-Ids = npt.NDArray[np.int64]
+Ids: TypeAlias = "npt.NDArray[np.int64]"
 
 _MOST_COMPARED = 50_000_000  # Parts of names of added tokens that are compared with other names
 

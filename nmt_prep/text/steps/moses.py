@@ -50,7 +50,7 @@ class Moses(Step[MosesOptions]):
     def __init__(self, options: MosesOptions, context: StepContext) -> None:
         self._language = context.base_language
         paths = {"prefixes": options.prefixes, "protected": options.protected}
-        self.files = {name: context.base_dir / path for name, path in paths.items() if path is not None}
+        self.files = {name: context.file(path) for name, path in paths.items() if path is not None}
         if options.prefixes is not None:
             lines = file_lines(self.files["prefixes"])
         else:

@@ -35,7 +35,7 @@ class Truecase(NativeStep[TruecaseOptions]):
     short = "model"
 
     def __init__(self, options: TruecaseOptions, context: StepContext) -> None:
-        path = context.base_dir / options.model
+        path = context.file(options.model)
         self.files = {"model": path}
         self.native = truecaser(_read_model(path), options.asr)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-TYPES: dict[int, Any] = {4: np.int32, 8: np.uint16, 9: np.uint32}
+TYPES: dict[int, Any] = {1: np.uint8, 4: np.int32, 8: np.uint16, 9: np.uint32}
 
 
 def read_fairseq(prefix: Path) -> tuple[list[list[int]], Any]:

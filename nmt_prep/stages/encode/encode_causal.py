@@ -266,10 +266,12 @@ def document_breaks(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
 
 def contexts(batch: pa.RecordBatch, sources: pa.Array, count: int) -> pa.Array:
     """Returns the sources before each pair in its document, ``count`` at most, on lines; ``large_string``."""
+    from nmt_prep.training.batches.vectors import spans  # noqa: PLC0415  (loads numpy)
+
     starts = document_breaks(batch)
     place = np.arange(len(batch)) - np.maximum.accumulate(np.where(starts, np.arange(len(batch)), 0))
     before = np.minimum(place, count)
-    items = np.arange(before.sum()) + np.repeat(np.arange(len(batch)) - before - np.cumsum(before) + before, before)
+    items = spans(np.arange(len(batch)) - before, before)
     offsets = np.concatenate([[0], np.cumsum(before)])
     lists = pa.LargeListArray.from_arrays(pa.array(offsets), sources.take(pa.array(items)))
     return pc.binary_join(lists, pa.scalar("\n", pa.large_string()))

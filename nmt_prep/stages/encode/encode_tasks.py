@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -304,6 +304,9 @@ def profile_of(
             sample = reduce(add, (PairSample.load(task.sampled) for task, _ in own))
             stats = reduce(add, (counts for _, counts in own))
             frames = own[0][0].frames
+            if own[0][0].rows is not None:  # which the counts are of; the profile is of both sides
+                tokens = (int(sample.ids[side].sum()) for side in SIDES)
+                stats = replace(stats, source_tokens=next(tokens), target_tokens=next(tokens))
             if split == told and corpus in pairs:
                 for side, language in zip(SIDES, pairs[corpus], strict=True):
                     spoken[side].setdefault(language, []).append(sample)

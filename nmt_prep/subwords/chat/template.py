@@ -121,7 +121,11 @@ class _Process:
         self._lock = threading.Lock()
         # -P: without it, the modules beside the program would hide installed modules with the same names.
         self._child = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-P", str(_WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+            [sys.executable, "-P", str(_WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
         )
         weakref.finalize(self, _end, self._child)
         variables = json.loads(template.variables)

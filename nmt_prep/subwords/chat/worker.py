@@ -18,6 +18,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 MEMORY = 1 << 30  # bytes of address space
@@ -36,7 +37,8 @@ def main() -> None:
     sys.path[:] = request["path"]
     import jinja2  # noqa: F401, PLC0415  (jinja2 is found by the parent's sys.path; before the limit)
 
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    with suppress(OSError, ValueError):  # macOS has no such limit
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGVTALRM, _out_of_time)
     made = _limited(lambda: _compiled(request["template"], request["variables"]))

@@ -125,12 +125,8 @@ class RowMaker:
         if isinstance(shapes.several, str) and turns.max(initial=0) > 1:
             raise VocabularyError(shapes.several)
         user, answer, _ = self._treated(prompts, answers, shapes, system)
-        starts = np.arange(1, pairs + 1) - turns
-        items = np.arange(turns.sum()) + np.repeat(
-            starts - np.cumsum(turns) + turns, turns
-        )  # index of each turn's pair
-        number = np.arange(turns.sum()) - np.repeat(np.cumsum(turns) - turns, turns)
-        of = np.repeat(turns, turns)
+        items = _ranges(np.arange(1, pairs + 1) - turns, turns)  # index of each turn's pair
+        number, of = _ranges(np.zeros(pairs, np.int64), turns), np.repeat(turns, turns)
         kinds = np.where(of == 1, 0, np.where(number == 0, 1, np.where(number == of - 1, 3, 2)))
         forms = (shapes.only, *(() if isinstance(shapes.several, str) else shapes.several))
         ids, bounds, places = list[Ragged](), list[npt.NDArray[np.int32]](), np.empty(len(items), np.int64)
@@ -257,10 +253,15 @@ def _ids(tokenizer: Tokenizer, segment: Segment, texts: pa.Array, threads: int |
     return tokenizer.encode_batch(texts, threads) if segment.first else tokenizer.encode_after_token(texts, threads)
 
 
+def _ranges(starts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Concatenates the ranges from ``start`` to before ``start + size``."""
+    return np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+
+
 def _common(alone: Ragged, whole: Ragged) -> npt.NDArray[np.int64]:
     """Returns the length of the common start of rows."""
     lengths = np.minimum(alone.lengths, whole.lengths)
-    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    within = _ranges(np.zeros_like(lengths), lengths)
     row = np.repeat(np.arange(len(lengths)), lengths)
     differs = alone.values[alone.offsets[row] + within] != whole.values[whole.offsets[row] + within]
     common = lengths.copy()

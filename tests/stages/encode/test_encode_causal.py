@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import nmt_prep
@@ -16,6 +17,8 @@ from nmt_prep.training.records.check import check_records
 from nmt_prep.training.records.dataset_json import load_dataset_info
 from nmt_prep.training.records.shard_reader import iter_shard
 from nmt_prep.training.records.text_records import read_text
+from tests.hub import running_hub
+from tests.reference.mmap import read_megatron
 from tests.stages.runs import config_of
 from tests.subwords.chat.templates import TEMPLATES, write_tokenizer
 
@@ -150,3 +153,59 @@ def test_prompts_that_no_row_can_have(tmp_path: Path, records: dict[str, Any], p
     more = {"vocab": {"from": "tokenizer.json", "frame": frame}, "input": {"max_length": 100}}
     with pytest.raises(VocabularyError, match=problem):
         nmt_prep.run(config(tmp_path, {"layout": "causal", **records}, **more), until="encode")
+
+
+def test_the_template_beside_a_model_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    path = write_tokenizer(tmp_path, "{{ messages[0].oops }}")
+    with running_hub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        names = ("tokenizer.json", "tokenizer_config.json")
+        files = {name: path.with_name(name).read_bytes() for name in names}
+        hub.model("owner/name", {**files, "chat_template.jinja": TEMPLATES["chatml"].encode(), "config.json": b"{}"})
+        records = {"layout": "causal", "template": "chat", "prompts": "{source}"}
+        made = config(tmp_path, records, vocab={"from": "hf:owner/name"}, download={"cache": False})
+        nmt_prep.run(made, until="encode", lock_file=tmp_path / "c.lock")
+    assert any("<|im_start|>user\nthe hound 1 0<|im_end|>\n" in text for text, _ in rows_in(tmp_path / "run"))
+
+
+def test_files_of_rows_for_trainers(tmp_path: Path) -> None:
+    records = {"layout": "causal", "template": "chat", "prompts": "{source}"}
+    outputs = [{"kind": "megatron"}, {"kind": "huggingface", "rows": "causal", "corpus": True}]
+    settings = {"separator": "space", "max_tokens": 200, "max_segments": 4, "share": 1}
+    nmt_prep.run(config(tmp_path, records, outputs=outputs, documents=settings), until="outputs")
+    rows = [bounds for text, bounds in rows_in(tmp_path / "run") if text]
+    directory = tmp_path / "run" / "outputs"
+    sequences, documents, _ = read_megatron(directory / "megatron" / "train-00000-of-00001")
+    masks, _, kind = read_megatron(directory / "megatron" / "train-00000-of-00001-mask")
+    assert (documents, np.dtype(kind)) == ([*range(len(rows) + 1)], np.dtype("u1"))
+    for mask, bounds in zip(masks, rows, strict=True):
+        changes = np.flatnonzero(np.diff(mask, prepend=0, append=0)).tolist()
+        assert changes == bounds
+    table = pq.read_table(directory / "huggingface" / "train-00000-of-00001.parquet")
+    assert table.column_names == ["input_ids", "attention_mask", "labels", "length", "corpus"]
+    assert table["input_ids"].to_pylist() == sequences
+    assert table["length"].to_pylist() == [len(row) for row in sequences]
+    assert table["attention_mask"].to_pylist() == [[1] * len(row) for row in sequences]
+    assert table["labels"].to_pylist() == [
+        [number if counts else -100 for number, counts in zip(row, mask, strict=True)]
+        for row, mask in zip(sequences, masks, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("output", "more", "problem"),
+    [
+        ({"kind": "fairseq"}, {}, "outputs.0: it needs the ids of each side, and records of layout causal hold whole"),
+        ({"kind": "megatron", "pair": "{source}{target}"}, {}, "pair: is for pairs, and records of layout causal hold"),
+        ({"kind": "huggingface", "rows": "ids"}, {}, "rows: ids are for an encoder and a decoder; set causal for rec"),
+        ({"kind": "huggingface", "rows": "messages"}, {"documents": {"separator": "space"}},
+         "outputs.0: documents are joined in the order of the records, which layout causal lacks; set records.layout"),
+    ],
+)  # fmt: skip
+def test_outputs_that_rows_cannot_have(
+    tmp_path: Path, output: dict[str, Any], more: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config(tmp_path, {"layout": "causal", "template": "chat"}, outputs=[output], **more)
+    assert problem in str(caught.value)

@@ -204,3 +204,23 @@ def test_datasets_and_transformers_read_the_files(
     for text, ids in zip(read["translation"]["train"]["translation"], read["ids"]["train"], strict=True):
         encoded = tokenizer(text["en"], text_target=text["zh"])
         assert (encoded["input_ids"], encoded["labels"]) == (ids["input_ids"], ids["labels"])
+
+
+def test_prompts_with_examples_and_terms(tmp_path: Path) -> None:
+    (tmp_path / "terms").write_text(f"{pair(7)[0]}\t{pair(7)[1]}\n")
+    prompts = {"rows": "prompt_only", "prompts": "{examples}|{glossary}|{source}", "examples": 2}
+    rows = {"kind": "huggingface", "glossary": str(tmp_path / "terms"), **prompts}
+    directory = run_outputs(tmp_path, rows, {**rows, "name": "again", "shards": {"train": 1}}, vocab={"size": 200})
+    texts = table(directory / "huggingface")["prompt"].to_pylist()
+    assert texts == table(directory / "again", shards=1)["prompt"].to_pylist()
+    parts = [text.split("|") for text in texts]
+    assert {source for _, _, source in parts} == {pair(number)[0] for number in range(60)}
+    assert [(terms, source) for _, terms, source in parts if terms] == [(" = ".join(pair(7)), pair(7)[0])]
+    listed = {f"English: {source}\nChinese: {target}" for source, target in map(pair, range(60))}
+    for examples, _, source in parts:
+        shown = examples.split("\n\n")
+        assert len({*shown}) == 2
+        assert {*shown} <= listed
+        assert f"English: {source}\n" not in examples
+    dev = table(directory / "huggingface", "dev", 1)["prompt"].to_pylist()
+    assert all({*text.split("|")[0].split("\n\n")} <= listed for text in dev)

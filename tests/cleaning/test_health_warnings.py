@@ -70,7 +70,9 @@ def test_warnings_about_public_corpora(
 def info(row_length: int | None = None, max_tokens: int | None = None, **splits: dict[str, Any]) -> DatasetInfo:
     described = {name: SimpleNamespace(**split) for name, split in splits.items()}
     documents = None if max_tokens is None else SimpleNamespace(max_tokens=max_tokens)
-    return cast("DatasetInfo", SimpleNamespace(row_length=row_length, documents=documents, splits=described))
+    return cast(
+        "DatasetInfo", SimpleNamespace(layout="example", row_length=row_length, documents=documents, splits=described)
+    )
 
 
 def split(pairs: int, source: int, target: int, *longest: tuple[int, int]) -> dict[str, Any]:

@@ -93,12 +93,8 @@ def plan_table(steps: Sequence[Step]) -> Table:
 def _print_computed(console: SafeConsole, config: Config) -> None:
     """Prints how many texts computed values are needed for, and how many are stored."""
     for left in runner.computed_left(config):
-        texts = "texts to compute" if left.texts is None else f"{left.texts:,} texts to compute"
-        most = "" if left.exact else "at most "
-        how = "" if left.exact else "; nmt-prep plan counts them once the earlier rounds of clean have run"
-        unknown = "the number of texts to compute is not known before compile"
-        what = unknown if left.texts is None else f"{most}{texts}"
-        console.print(f"- {left.name}: {what}, {left.stored:,} values stored{how}", soft_wrap=True)
+        texts = "an unknown number of" if left.texts is None else f"{'' if left.exact else 'at most '}{left.texts:,}"
+        console.print(f"- {left.name}: {texts} texts to compute, {left.stored:,} values stored", soft_wrap=True)
 
 
 def _print_stages(console: SafeConsole, config: Config) -> None:

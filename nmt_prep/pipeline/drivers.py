@@ -52,6 +52,7 @@ class RoundState:
     round: str
     # key of each task in order, and whether it has ended; None if they depend on a round that has not ended
     tasks: tuple[tuple[str, bool], ...] | None
+    missing: tuple[Any, ...] = field(default=(), repr=False, compare=False)  # the tasks that have not ended
 
     @property
     def done(self) -> int:
@@ -242,24 +243,6 @@ def list_rounds(names: Sequence[Round[Any, Any]], rounds: Rounds[P], notes: Task
     return [known.get(round_.name, RoundState(round_.name, None)) for round_ in names if not round_.by_all]
 
 
-def first_unfinished(rounds: Rounds[P], notes: TaskNotes) -> RoundTasks[Any, Any] | None:
-    """Returns the tasks without a result of the first round that has not ended; runs no task."""
-    found: RoundTasks[Any, Any] | None = None
-
-    def step(pending: RoundTasks[T, R]) -> list[R] | None:
-        nonlocal found
-        results = notes.results(pending, check=False)
-        if pending.round.by_all and pending.valid is None:
-            return [results.get(task.key) or pending.round.work(task, None) for task in pending.tasks]
-        if missing := [task for task in pending.tasks if task.key not in results]:
-            found = replace(pending, tasks=missing)
-            return None
-        return [results[task.key] for task in pending.tasks]
-
-    _drive(rounds, step)
-    return found
-
-
 def _drive(rounds: Rounds[P], step: Callable[[RoundTasks[Any, Any]], list[Any] | None]) -> P | None:
     """Runs a generator of rounds; returns None if ``step`` returns None, which ends the drive early."""
     results: list[Any] | None = None
@@ -277,7 +260,8 @@ def _drive(rounds: Rounds[P], step: Callable[[RoundTasks[Any, Any]], list[Any] |
 
 
 def _state(pending: RoundTasks[Any, Any], results: dict[str, Any]) -> RoundState:
-    return RoundState(pending.round.name, tuple((task.key, task.key in results) for task in pending.tasks))
+    missing = tuple(task for task in pending.tasks if task.key not in results)
+    return RoundState(pending.round.name, tuple((task.key, task.key in results) for task in pending.tasks), missing)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,6 @@ from nmt_prep.pipeline.drivers import (
     Step,
     TaskNotes,
     TaskRunner,
-    first_unfinished,
     list_rounds,
     run_rounds,
     run_share,
@@ -50,7 +49,6 @@ from nmt_prep.pipeline.drivers import (
 from nmt_prep.pipeline.engines import Engine, LocalEngine
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
-from nmt_prep.pipeline.rounds import RoundTasks
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, observed_in
 
 
@@ -150,20 +148,6 @@ class Pipeline:
         making = self._making(stage, above)
         job = self._job(making, above, LocalEngine())
         return tuple(list_rounds(rounds, stage.work(job), TaskNotes(making.draft.notes)))
-
-    def unfinished(self) -> RoundTasks[Any, Any] | None:
-        """Returns the tasks without a result of the first round that has not ended; None if all have, or it is unknown.
-
-        Runs nothing, as :meth:`tasks`.
-        """
-        above: dict[str, Manifest] = {}
-        for stage in self.stages:
-            if self._fresh.reason(stage, above):
-                making = self._making(stage, above)
-                work = stage.work(self._job(making, above, LocalEngine())) if stage.rounds else None
-                return None if work is None else first_unfinished(work, TaskNotes(making.draft.notes))
-            above[stage.name] = self._fresh.manifest(stage)
-        return None
 
     def run(
         self,

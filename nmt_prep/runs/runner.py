@@ -172,16 +172,15 @@ def computed_left(config: ConfigOrFile) -> list[TextsLeft]:
     config = _loaded(config)
     if not (config.clean and any(corpus.computed for corpus in cleaned_corpora(config))):
         return []
-    pipeline = _pipeline(config, (), Progress(), None)
-    states = {stage.stage: stage for stage in pipeline.tasks()}
-    if states[Clean.name].complete:
+    stages = {stage.stage: stage for stage in tasks(config)}
+    if stages[Clean.name].complete:
         return []
     compiled = None
-    if states[Compile.name].complete:
-        outputs = outputs_in(config.run_dir, [Compile], config)
-        compiled = [part for parts in outputs.read(Compile).parts.values() for part in parts]
-    next_tasks = pipeline.unfinished()
-    return [*texts_left(config, () if next_tasks is None else next_tasks.tasks, compiled)]
+    if stages[Compile.name].complete:
+        parts = outputs_in(config.run_dir, [Compile], config).read(Compile).parts
+        compiled = [part for split in parts.values() for part in split]
+    missing = [task for state in stages[Clean.name].rounds for task in state.missing]
+    return [*texts_left(config, missing, compiled)]
 
 
 def tasks(

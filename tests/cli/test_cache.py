@@ -31,10 +31,10 @@ def test_stored_values_are_listed_and_removed(tmp_path: Path, monkeypatch: pytes
     (log,) = directories[1].glob("*.log")
     os.truncate(log, log.stat().st_size - 1)
     facts = {each["version"]: each for each in map(json.loads, nmt_prep("cache", "--json").stdout.splitlines())}
-    assert [(facts[name]["values"], facts[name]["unreadable_bytes"] > 0) for name in "ab"] == [(3, False), (0, True)]
+    assert [(facts[name]["values"], facts[name]["unreadable"] > 0) for name in "ab"] == [(3, False), (0, True)]
     assert nmt_prep("cache", "--remove", "xyz").returncode == 2
     nmt_prep("cache", "--remove", directories[0].name[:12])
     assert [directory.exists() for directory in directories] == [False, True]
     os.utime(directories[1] / "about.json", (0, 0))
-    assert "removed the values of 1 kinds" in nmt_prep("cache", "--unused", "30").stdout
+    assert directories[1].name[:8] in nmt_prep("cache", "--unused", "30").stdout
     assert not directories[1].exists()

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,31 +35,10 @@ from nmt_prep.stages.clean.cleaned_corpora import CleanedCorpus, CorpusRule, Cor
 from nmt_prep.stages.clean.learned import pairs_in, save_array
 from nmt_prep.stages.clean.parts import CorpusTask, PartOutput, PartResult, PartTask, part_round
 from nmt_prep.text.computed import Column, close_columns
-from nmt_prep.text.computed.cache import Keys
 
 SLICE_PAIRS = 1 << 16  # Pairs whose values a task computes
+_BATCH_PAIRS = 1 << 15  # Pairs that are looked up at a time
 VERSION = 1  # To be increased if a pass would write other bytes
-
-
-class Slice(NamedTuple):
-    """Consecutive pairs of a part."""
-
-    part: Path
-    first: int
-    pairs: int
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yields the text of the pairs."""
-        sizes = np.array(row_groups(self.part), np.int64)
-        ends = np.cumsum(sizes)
-        end = self.first + self.pairs
-        wanted = np.flatnonzero((ends > self.first) & (ends - sizes < end))
-        at = int(ends[wanted[0]] - sizes[wanted[0]]) if len(wanted) else 0
-        for batch in iter_pairs(self.part, wanted.tolist(), columns=SIDES):
-            chosen = batch[max(self.first - at, 0) : max(end - at, 0)]
-            at += len(batch)
-            if len(chosen):
-                yield chosen
 
 
 @dataclass(frozen=True)
@@ -70,8 +48,21 @@ class ComputeTask:
     key: str
     of: CorpusTask
     name: str  # name of the value
-    slice: Slice
+    part: Path
+    first: int  # number of the first pair of the slice in the part
+    pairs: int
     output: Path  # file for the values
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yields the text of the pairs."""
+        sizes = np.array(row_groups(self.part), np.int64)
+        ends, end = np.cumsum(sizes), self.first + self.pairs
+        wanted = np.flatnonzero((ends > self.first) & (ends - sizes < end))
+        at = int((ends - sizes)[wanted].min(initial=end))
+        for batch in iter_pairs(self.part, wanted.tolist(), columns=SIDES):
+            chosen = batch[max(self.first - at, 0) : max(end - at, 0)]
+            at += len(batch)
+            yield from (chosen[begin : begin + _BATCH_PAIRS] for begin in range(0, len(chosen), _BATCH_PAIRS))
 
 
 def column_of(use: ComputedUse, context: Context, corpus: str) -> Column:
@@ -87,13 +78,13 @@ def compute(task: ComputeTask, tick: Tick) -> int:
     use = task.of.computed[task.name]
     column, found = column_of(use, task.of.context, task.of.name), list[npt.NDArray[np.float64]]()
     try:
-        for batch in task.slice.batches():
+        for batch in task.batches():
             found.append(column.numbers({side: batch.column(side) for side in column.sides}))
             tick(len(batch))
     except ComputedError as error:
         raise ComputedError(f"{use.key}, for the corpus {task.of.name}: {error}") from error
     save_array(task.output, np.concatenate([np.zeros(0), *found]))
-    return task.slice.pairs
+    return task.pairs
 
 
 @dataclass(frozen=True)
@@ -109,45 +100,40 @@ class TextsLeft:
 _MOST_KEYS = 1 << 24
 
 
-def texts_left(config: Config, unfinished: Sequence[Any], compiled: Sequence[PairFile] | None) -> Iterator[TextsLeft]:
-    """Yields the texts that are left to compute for each value, in the order of the config.
+def texts_left(config: Config, missing: Sequence[object], compiled: Sequence[PairFile] | None) -> Iterator[TextsLeft]:
+    """Yields the texts that are left to compute for each value.
 
     Args:
-        config: the config.
-        unfinished: the tasks that a run would do next.
+        missing: the tasks that have not ended, as far as they are known.
         compiled: the compiled pairs; None if they are not known.
     """
-    tasks = [task for task in unfinished if isinstance(task, ComputeTask)]
     corpora = [*cleaned_corpora(config)]
-    for rule in (*chain(*computed_passes(config, corpora)),):
+    for rule in chain(*computed_passes(config, corpora)):
         using = {corpus.corpus.name: corpus for corpus in corpora if rule.applies(corpus)}
         shown = next(iter(using.values())).computed[rule.name].shown
-        if any(task.name == rule.name for task in tasks):
-            yield _counted(shown, [task for task in tasks if task.name == rule.name])
+        if tasks := [task for task in missing if isinstance(task, ComputeTask) and task.name == rule.name]:
+            yield _counted(shown, tasks)
             continue
-        columns = {
-            column.directory: column
-            for corpus in using.values()
-            if (column := column_of(corpus.computed[rule.name], corpus.context(config), corpus.name))
-        }
-        stored = sum(column.stored for column in columns.values())
+        columns = (
+            column_of(corpus.computed[rule.name], corpus.context(config), name) for name, corpus in using.items()
+        )
+        stored = sum({column.directory: column.stored for column in columns}.values())
         texts = None if compiled is None else sum(part.pairs for part in compiled if part.corpus in using)
         yield TextsLeft(shown, texts, stored, exact=False)
 
 
 def _counted(shown: str, tasks: Sequence[ComputeTask]) -> TextsLeft:
     """Returns the exact numbers of texts; upper bounds if they are too many to compare."""
-    keys, missing, known = list[Keys](), 0, 0
+    keys, known = [np.zeros((0, 2), np.uint64)], 0
     for task in tasks:
         column = column_of(task.of.computed[task.name], task.of.context, task.of.name)
-        for batch in task.slice.batches():
-            all_keys, new = column.count({side: batch.column(side) for side in column.sides})
+        for batch in task.batches():
+            every, new = column.count({side: batch.column(side) for side in column.sides})
             keys.append(new)
-            missing, known = missing + len(new), known + len(all_keys) - len(new)
+            known += len(every) - len(new)
+    missing = sum(map(len, keys))
     exact = missing <= _MOST_KEYS
-    if exact and keys:
-        missing = len(np.unique(np.concatenate(keys), axis=0))
-    return TextsLeft(shown, missing, known, exact)
+    return TextsLeft(shown, len(np.unique(np.concatenate(keys), axis=0)) if exact else missing, known, exact)
 
 
 @dataclass(frozen=True)
@@ -173,16 +159,12 @@ def judge_part(task: JudgeTask, tick: Tick) -> PartResult:
             first += len(batch)
             judged = cleaner.clean({side: batch.column(side) for side in task.of.context.sides}, {name: own})
             rows = np.asarray(batch.column("row").to_numpy(), np.int64)
-            output.write(batch if use.short else _with(batch, name, own), verdict_of(None, judged, rows))
+            if not use.short:
+                batch = batch.append_column(score_column(name), pa.array(own))  # noqa: PLW2901
+            output.write(batch, verdict_of(None, judged, rows))
             tick(len(batch))
     counts = cleaner.counts
     return output.result(replace(counts, pairs_in=0, pairs_out=-sum(counts.dropped.values())))
-
-
-def _with(batch: pa.RecordBatch, name: str, values: npt.NDArray[np.float64]) -> pa.RecordBatch:
-    """Returns a batch with a score."""
-    schema = batch.schema.append(pa.field(score_column(name), pa.float64()))
-    return pa.record_batch([*batch.columns, pa.array(values)], schema=schema)
 
 
 class ComputedPass(CorpusRule):
@@ -238,7 +220,9 @@ class ComputedPass(CorpusRule):
                 f"{self.this}-{task.stem}-{number:05d}",
                 work.of,
                 self.name,
-                Slice(task.part.path, first, min(SLICE_PAIRS, task.part.pairs - first)),
+                task.part.path,
+                first,
+                min(SLICE_PAIRS, task.part.pairs - first),
                 job.scratch / self.this / f"{task.stem}-{number:05d}.npy",
             )
             for number, first in enumerate(range(0, task.part.pairs, SLICE_PAIRS))

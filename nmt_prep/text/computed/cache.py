@@ -34,7 +34,8 @@ Keys: TypeAlias = "npt.NDArray[np.uint64]"
 ABOUT = "about.json"
 _MAGIC = b"nmtvals1"
 _HEADER = len(_MAGIC) + 16
-_FULL, _FULL_BYTES = 1 << 20, 1 << 27  # Entries and bytes of a log that becomes a sorted file
+_FULL_BYTES = 1 << 23  # Bytes of a log that becomes a sorted file: 300,000 numbers
+_MERGED = 1 << 16  # Entries of a level that is not merged any more, so that merging takes little memory
 _SYNC_SECONDS = 1.0
 
 
@@ -92,7 +93,7 @@ class _File:
         """Adds entries; levels are merged so that each is larger than all after it."""
         if batches:
             self.levels.append(Entries.of(batches))
-        while len(self.levels) > 1 and len(self.levels[-2]) <= 2 * len(self.levels[-1]):
+        while len(self.levels) > 1 and len(self.levels[-2]) <= min(2 * len(self.levels[-1]), _MERGED):
             last = [level.batch() for level in self.levels[-2:]]
             self.levels[-2:] = [Entries.of(last)]
 
@@ -127,24 +128,17 @@ class Cache:
         """Returns the values of ascending keys, null for unknown keys, and whether each is known."""
         with self._lock:
             levels = [level for file in self._files.values() for level in file.levels]
-        known, values = np.zeros(len(high), np.bool_), []
-        places = np.zeros(len(high), np.int64)
-        first = 0
+        values, first = [pa.array([], self._schema.field("value").type)], 0
+        known, places = np.zeros(len(high), np.bool_), np.zeros(len(high), np.int64)
         for level in levels:
             left = np.flatnonzero(~known)
-            if not len(left):
-                break
             at = level.find(high[left], low[left])
-            hits = at >= 0
-            if hits.any():
-                places[left[hits]] = first + np.arange(np.count_nonzero(hits))
-                known[left[hits]] = True
-                values.append(level.values.take(pa.array(at[hits])))
-                first += len(values[-1])
-        joined = pa.concat_arrays([*values, pa.array([], self._schema.field("value").type)])
-        if first == len(high) and len(values) <= 1:
-            return joined, known  # all in one level, so in order
-        return joined.take(pa.array(places, mask=~known)), known
+            hits = left[at >= 0]
+            places[hits] = first + np.arange(len(hits))
+            known[hits] = True
+            values.append(level.values.take(pa.array(at[at >= 0])))
+            first += len(hits)
+        return pa.concat_arrays(values).take(pa.array(places, mask=~known)), known
 
     def add(self, high: Keys, low: Keys, values: pa.Array) -> None:
         """Stores values; keys that are known meanwhile keep their values."""
@@ -200,7 +194,7 @@ class Cache:
         if time.monotonic() - self._synced > _SYNC_SECONDS:
             os.fsync(handle)
             self._synced = time.monotonic()
-        if sum(map(len, file.levels)) >= _FULL or file.size >= _FULL_BYTES:
+        if file.size >= _FULL_BYTES:
             self._end_log()
             self._tidy()
             self._refresh()
@@ -231,33 +225,24 @@ class Cache:
 
     def _tidy(self) -> None:
         """Makes sorted files of the logs that no process uses, and joins small sorted files."""
-        small, total, size = dict[str, int](), 0, 0
+        small, size = list[str](), 0
         for name in self._names():
             length = (self.directory / name).stat().st_size
-            if length >= _FULL_BYTES // 2 and name.endswith(".run"):
+            if length >= _FULL_BYTES // 2 if name.endswith(".run") else _in_use(self.directory / name):
                 continue
-            if not name.endswith(".run") and _in_use(self.directory / name):
-                continue
-            known = self._files.get(name)
-            count = sum(
-                map(len, known.levels if known is not None and known.size == length else self._read(name, 0)[0])
-            )
-            if name.endswith(".run") and count >= _FULL // 2:
-                continue
-            small[name] = count
-            total, size = total + count, size + length
-            if total >= _FULL or size >= _FULL_BYTES:
-                self._merge([*small])
-                small, total, size = {}, 0, 0
+            small, size = [*small, name], size + length
+            if size >= _FULL_BYTES:
+                self._merge(small)
+                small, size = [], 0
         if len(small) > 1 or any(name.endswith(".log") for name in small):
-            self._merge([*small])
+            self._merge(small)
 
     def _merge(self, names: list[str]) -> None:
         batches = [batch for name in names for batch in self._read(name, 0)[0]]
         if batches:
             path = self.directory / f"{self._next():08d}.run"
             with atomic_write(path) as beside:
-                beside.write_bytes(_frame(Entries.of(batches).batch().cast(self._schema)))
+                _write_frame(beside, Entries.of(batches).batch().cast(self._schema))
         for name in names:
             (self.directory / name).unlink()
 
@@ -290,8 +275,25 @@ def _frame(batch: pa.RecordBatch) -> bytes:
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
     content = sink.getvalue()
+    return b"".join((_header(content), content))
+
+
+def _write_frame(path: Path, batch: pa.RecordBatch) -> None:
+    """Writes a large frame without copies of it in memory."""
+    with path.open("w+b") as file:
+        file.write(bytes(_HEADER))
+        with pa.ipc.new_stream(file, batch.schema) as writer:
+            writer.write_batch(batch)
+        file.flush()
+        with pa.memory_map(str(path)) as mapped:
+            header = _header(mapped.read_buffer().slice(_HEADER))
+        file.seek(0)
+        file.write(header)
+
+
+def _header(content: pa.Buffer) -> bytes:
     hashed = block_hash(np.frombuffer(content, np.uint8))
-    return b"".join((_MAGIC, len(content).to_bytes(8, "little"), hashed.to_bytes(8, "little"), content))
+    return b"".join((_MAGIC, len(content).to_bytes(8, "little"), hashed.to_bytes(8, "little")))
 
 
 def _frames(content: pa.Buffer, start: int, schema: pa.Schema | None) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -24,7 +24,7 @@ from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Languages
 from nmt_prep.config.computed import ComputedValue
 from nmt_prep.text.computed.cache import Cache, Keys
-from nmt_prep.text.computed.programs import Programs, check_candidates, numbers_of
+from nmt_prep.text.computed.programs import Programs, checked_texts, numbers_of
 from nmt_prep.text.functions import described, load_function
 from nmt_prep.text.line_program import TooManyLinesError
 
@@ -112,10 +112,6 @@ class Column:
         """Where the values come from."""
         return Program(self.value.name, self.value.version)
 
-    @property
-    def _unit(self) -> str:
-        return "pair" if len(self.sides) == 2 else "line"
-
     def numbers(self, text: Text) -> npt.NDArray[np.float64]:
         """Returns the value of each pair or line, given the sides: float64, shape ``[pairs]``."""
         values, inverse = self._values(text)
@@ -151,6 +147,7 @@ class Column:
             files = {name: digests.digest(path) for name, path in self.files.items()}
         except OSError as error:
             raise ComputedError(f"cannot read {error.filename} for the value {self.name}: {error.strerror}") from error
+        digests.save()
         spoken = [self._languages.source, self._languages.target]
         return digest_of([_FORMAT, self.value.definition, spoken, [*self.sides], files])
 
@@ -187,7 +184,9 @@ class Column:
         values, known = shared.cache.find(distinct.high, distinct.low)
         if not known.all():
             self._compute(shared, text, distinct, np.flatnonzero(~known))
-            values, _ = shared.cache.find(distinct.high, distinct.low)
+            values, known = shared.cache.find(distinct.high, distinct.low)
+            if not known.all():
+                raise ComputedError(f"values in {shared.cache.directory} were removed while they were used; run again")
         return values, distinct.inverse
 
     def _compute(self, shared: _Shared, text: Text, distinct: _Distinct, missing: Rows) -> None:
@@ -243,8 +242,7 @@ class Column:
     def _checked(self, answers: pa.Array, texts: pa.Array) -> pa.Array:
         if self.value.output == "number":
             return numbers_of(answers, texts, self.value.name)
-        check_candidates(answers, texts, self.value)
-        return answers
+        return checked_texts(answers, texts, self.value)
 
     def _called(self, text: Text) -> pa.Array:
         assert self._function is not None
@@ -256,47 +254,36 @@ class Column:
                 result = self._function(**given)
         except (Exception, SystemExit) as error:
             raise ComputedError(f"{self.value.name} failed: {described(error)}") from error
+        name, unit, lines = self.value.name, "pair" if self.label == "pair" else "line", self._lines(text)
         if isinstance(result, pa.Array | pa.ChunkedArray):
             if result.null_count:
-                raise ComputedError(
-                    f"{self.value.name} returned {result.null_count} nulls; return a value for each {self._unit}"
-                )
+                raise ComputedError(f"{name} returned {result.null_count} nulls; return a value for each {unit}")
             result = result.to_pylist() if self.value.output == "text" else np.asarray(result)
-        return self._as_numbers(result, text) if self.value.output == "number" else self._as_texts(result, text)
-
-    def _as_numbers(self, result: object, text: Text) -> pa.Array:
-        name, size, unit = self.value.name, len(next(iter(text.values()))), self._unit
         try:
+            if self.value.output == "text":
+                result = ["\t".join([each] if isinstance(each, str) else each) for each in result]
             values = np.asarray(result)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise ComputedError(f"{name} returned no array: {error}") from error
-        if values.shape != (size,):
+        if values.shape != (len(lines),):
             what = f"{len(values)} values" if values.ndim == 1 else f"an array of the shape {values.shape}"
-            raise ComputedError(f"{name} returned {what} for {size} {unit}s; return one value for each {unit}")
+            raise ComputedError(f"{name} returned {what} for {len(lines)} {unit}s; return one value for each {unit}")
+        if self.value.output == "number":
+            return self._as_numbers(values, lines)
+        try:
+            texts = pa.array(result, pa.large_string())
+        except (ValueError, pa.ArrowException) as error:  # a surrogate, or no text
+            raise ComputedError(f"{name} returned no text: {error}") from error
+        return checked_texts(texts, lines, self.value)
+
+    def _as_numbers(self, values: npt.NDArray[Any], lines: pa.Array) -> pa.Array:
+        name = self.value.name
         if values.dtype.kind not in "biuf":
             raise ComputedError(f"{name} returned values of type {values.dtype}; return booleans or numbers")
         if np.isnan(values).any():
-            shown = self._lines(text)[int(np.isnan(values).argmax())].as_py()[:_SHOWN]
-            raise ComputedError(f"{name} returned NaN for {shown!r}; return a number for each {unit}")
+            shown = lines[int(np.isnan(values).argmax())].as_py()[:_SHOWN]
+            raise ComputedError(f"{name} returned NaN for {shown!r}; return a number for each text")
         return pa.array(values.astype(np.float64))
-
-    def _as_texts(self, result: Any, text: Text) -> pa.Array:
-        lines, name = self._lines(text), self.value.name
-        try:
-            made = [each if isinstance(each, str) else "\t".join(each) for each in result]
-            values = pa.array(made, pa.large_string())
-        except (TypeError, ValueError) as error:
-            raise ComputedError(f"{name} returned no list of texts: {error}") from error
-        if len(values) != len(lines):
-            raise ComputedError(
-                f"{name} returned {len(values)} texts for {len(lines)} {self._unit}s; return one for each"
-            )
-        broken = np.array(["\n" in each for each in made], np.bool_)
-        if broken.any():
-            first = int(broken.argmax())
-            raise ComputedError(f"{name} returned {made[first][:_SHOWN]!r}; a text must not contain a line feed")
-        check_candidates(values, lines, self.value)
-        return values
 
 
 def close_columns() -> None:

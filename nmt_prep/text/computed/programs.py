@@ -118,11 +118,12 @@ def _number(answer: str) -> float:
         return float("nan")
 
 
-def check_candidates(answers: pa.Array, texts: pa.Array, value: ComputedValue) -> None:
-    """Checks that each answer has the promised number of texts, separated by tabs."""
-    tabs = np.array([answer.count("\t") for answer in answers.to_pylist()], np.int64)
+def checked_texts(answers: pa.Array, texts: pa.Array, value: ComputedValue) -> pa.Array:
+    """Returns answers after checking that each has the promised number of texts, separated by tabs."""
+    wrong = [answer.count("\t") + 1 != value.candidates or "\n" in answer for answer in answers.to_pylist()]
     expected = f"{value.candidates} texts separated by tabs" if value.candidates > 1 else "a text without tabs"
-    _check(tabs + 1 != value.candidates, answers, texts, value.name, expected)
+    _check(np.array(wrong, np.bool_), answers, texts, value.name, f"{expected}, on one line")
+    return answers
 
 
 def _check(wrong: npt.NDArray[np.bool_], answers: pa.Array, texts: pa.Array, name: str, expected: str) -> None:

@@ -67,7 +67,7 @@ def test_keys_with_equal_halves_are_told_apart() -> None:
 
 
 def test_a_full_log_becomes_a_sorted_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_module, "_FULL", 6)
+    monkeypatch.setattr(cache_module, "_FULL_BYTES", 6 * 500)
     cache = opened(tmp_path)
     for number in range(10, 0, -1):
         cache.add(*keys(number), pa.array([float(number)]))

@@ -171,7 +171,7 @@ def test_functions(tmp_path: Path) -> None:
     text = pairs(["ab", "c"], ["xyz", "x"])
     assert made("lengths").numbers(text).tolist() == [5, 2]
     assert made("both", output="text", candidates=2).texts(text).to_pylist() == [["ab", "de"], ["c", "de"]]
-    with pytest.raises(ComputedError, match=r"fn:broken returned 'a\\nb'; a text must not contain a line feed"):
+    with pytest.raises(ComputedError, match=r"fn:broken wrote 'a\\nb' for 'ab'; each answer must be a text without"):
         made("broken", output="text").texts(text)
     with pytest.raises(ValueError, match="fn:both takes source, but input is pair"):
         made("both", input="pair")

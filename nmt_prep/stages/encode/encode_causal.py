@@ -184,8 +184,9 @@ def causal_info(job: Job, rows: Mapping[str, CausalRows]) -> CausalInfo | None:
         with atomic_write(job.directory / GLOSSARY_FILE) as beside:
             shutil.copyfile(glossary, beside)
     drawn = loaded and "examples" in settings.fields
+    keys = _ROW_KEYS & {"prompts", *settings.model_fields_set}  # loaders check them again, and unset keys may not fit
     return CausalInfo(
-        settings=settings.model_dump(mode="json", include=_ROW_KEYS),
+        settings=settings.model_dump(mode="json", include=keys),
         template=_template(job),
         glossary=GLOSSARY_FILE if loaded and glossary is not None else None,
         examples={

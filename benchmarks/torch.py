@@ -34,7 +34,7 @@ from benchmarks.figures import Epoch, Figure, Spent, record, with_version
 from benchmarks.input_runs import read_text, vocabulary, write_run
 from nmt_prep.torch import BatchedInput, Batches
 from nmt_prep.training.batches import IdBatch, read_records
-from nmt_prep.training.torch_batches import IGNORED
+from nmt_prep.training.batches.batch_reader import IGNORED
 
 Pair = tuple[list[int], list[int]]
 

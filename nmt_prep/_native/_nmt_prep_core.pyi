@@ -429,6 +429,19 @@ def pad_rows(
     first: int,
     out: npt.NDArray[np.int64],
 ) -> None: ...
+def pack_sequences(lengths: npt.NDArray[np.int32], row_length: int) -> npt.NDArray[np.int32]: ...
+def fill_rows(
+    values: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int64],
+    bounds: npt.NDArray[np.int32],
+    bound_offsets: npt.NDArray[np.int64],
+    row_sizes: npt.NDArray[np.int64],
+    padding: int,
+    ignored: int,
+    ids: npt.NDArray[np.int64],
+    labels: npt.NDArray[np.int64],
+    third: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int32]: ...
 
 # pair_batches.cpp
 _Int32s = npt.NDArray[np.int32]

@@ -15,13 +15,19 @@ from torch.utils.data import IterableDataset, get_worker_info
 from nmt_prep.base.columns import Ragged
 from nmt_prep.base.errors import ArgumentError
 from nmt_prep.training.batches import BatchSource, IdBatch
-from nmt_prep.training.batches.batch_reader import Cells, pad_into, prefetched
+from nmt_prep.training.batches.batch_reader import (
+    IGNORED,
+    CausalArrays,
+    Cells,
+    causal_arrays,
+    pad_into,
+    pair_columns,
+    prefetched,
+)
 from nmt_prep.training.batches.options import Keywords, Options, check_choice, check_positive
 from nmt_prep.training.batches.vectors import spans
 
-Features: TypeAlias = Literal["hf", "nmt", "t2t"]
-
-IGNORED = -100  # The label that PyTorch's cross entropy ignores
+Features: TypeAlias = Literal["hf", "nmt", "t2t", "causal"]
 
 
 class BatchedInput(NamedTuple):
@@ -64,6 +70,8 @@ class Converter:
 
     def check(self, packed: bool) -> None:
         """Checks the features against the rows."""
+        if self.features == "causal" and self.nested:
+            raise ArgumentError('features="causal" has no nested tensors; pass row_length, which packs without padding')
         if packed and self.features == "nmt":
             raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; use "hf" or "t2t"')
         if packed and self.nested:
@@ -72,13 +80,10 @@ class Converter:
     def convert(self, batch: IdBatch) -> TensorBatch:
         if self.features == "nmt":
             return self._batched_input(batch)
+        if self.features == "causal":
+            return _tensors(causal_arrays(self.paddings[1], batch, self._empty))
         fields = self._hf(batch) if self.features == "hf" else self._t2t(batch)
-        if batch.corpora is not None:
-            fields["corpora"] = self._numbers(batch, batch.corpora)
-        if batch.language_pairs is not None:
-            fields["language_pairs"] = self._numbers(batch, batch.language_pairs)
-        if batch.weights is not None:
-            fields["weights"] = self._weights(batch)
+        fields |= _tensors(pair_columns(batch, self._empty))
         if batch.context is not None:
             fields["context"] = self._copied(batch.context)
         return fields
@@ -115,10 +120,8 @@ class Converter:
     def _batched_input(self, batch: IdBatch) -> BatchedInput:
         source, target = batch
         lengths = self._copied(source.lengths), self._copied(target.lengths)
-        corpora, pairs = (
-            None if column is None else self._numbers(batch, column) for column in (batch.corpora, batch.language_pairs)
-        )
-        last = corpora, None if batch.weights is None else self._weights(batch), pairs
+        columns = _tensors(pair_columns(batch, self._empty))
+        last = [columns.get(name) for name in ("corpora", "weights", "language_pairs")]
         if self.nested:
             shifted = Ragged(_shifted_right(target, self.sos), target.offsets)
             return BatchedInput(self._jagged(source), self._jagged(shifted), self._jagged(target), *lengths, *last)
@@ -145,30 +148,20 @@ class Converter:
             max_seqlen=int(lengths.max(initial=0)),
         )
 
-    def _numbers(self, batch: IdBatch, numbers: npt.NDArray[np.int32]) -> torch.Tensor:
-        """Returns a number for each pair; of packed rows as a matrix, padded with -1."""
-        if batch.row_pairs is None:
-            return self._copied(numbers)
-        rows = Ragged(numbers, np.concatenate([[0], np.cumsum(batch.row_pairs)]))
-        matrix = torch.empty(
-            (len(rows), int(batch.row_pairs.max(initial=0))), dtype=torch.int64, pin_memory=self.pin_memory
-        )
-        pad_into(matrix.numpy(), rows, padding=-1)
-        return matrix
-
-    def _weights(self, batch: IdBatch) -> torch.Tensor:
-        """Returns the weights; of packed rows as a matrix, padded with 0."""
-        sizes = batch.row_pairs
-        if sizes is None:
-            return torch.from_numpy(np.array(batch.weights, np.float32))
-        weights = torch.zeros((len(sizes), int(sizes.max(initial=0))), pin_memory=self.pin_memory)
-        weights.numpy()[np.arange(weights.shape[1]) < sizes[:, np.newaxis]] = batch.weights
-        return weights
+    def _empty(self, shape: tuple[int, ...], kind: Any) -> npt.NDArray[Any]:
+        """Returns an array in the memory of a tensor."""
+        of_torch = {np.int64: torch.int64, np.int32: torch.int32, np.float32: torch.float32}[kind]
+        array: npt.NDArray[Any] = torch.empty(shape, dtype=of_torch, pin_memory=self.pin_memory).numpy()
+        return array
 
     def _copied(self, values: np.ndarray) -> torch.Tensor:
         copy = torch.empty(len(values), dtype=torch.int64, pin_memory=self.pin_memory)
         copy.numpy()[:] = values
         return copy
+
+
+def _tensors(arrays: CausalArrays) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def _labels(batch: IdBatch) -> Ragged:
@@ -213,11 +206,16 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
     - ``nmt``: :class:`~nmt_prep.torch.BatchedInput`.
     - ``t2t``: a dictionary with ``inputs`` and ``targets``, and with packed rows ``inputs_segmentation``,
       ``inputs_position`` and the same of the targets.
+    - ``causal``: sequences for causal language models, from records of layout ``causal``, or ``text`` with
+      ``records.prompt`` or ``records.template``: a dictionary with ``input_ids``, ``labels`` (the target's ids, and
+      -100 elsewhere) and ``attention_mask``. With ``row_length``, sequences are packed into rows of that many ids:
+      instead of ``attention_mask`` there are ``position_ids``, which begin at 0 with each sequence, and ``cu_seqlens``,
+      int32, shape ``[sequences + 1]``: where sequences begin if the rows are joined to one.
 
     Args:
         run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
-        features: ``hf``, ``nmt`` or ``t2t``.
+        features: ``hf``, ``nmt``, ``t2t`` or ``causal``.
         nested: give ids as nested tensors of layout ``torch.jagged`` instead of padded ones, and no ``attention_mask``.
         sos_id: the id that begins the decoder's input, in place of the vocabulary's own or its padding id.
         corpus_ids: also give the corpus index of each pair in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or
@@ -256,7 +254,10 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         check_positive(ahead=ahead)
         options = _with_defaults(options)
         Options.of(Batches.__init__, options)
-        self._source = BatchSource(run_dir, split, corpus_ids=corpus_ids, check=check, **options)
+        if features == "causal" and sos_id is not None:
+            raise ArgumentError('sos_id begins the input of a decoder, which features="causal" lacks; leave it out')
+        kind: Literal["causal"] | None = "causal" if features == "causal" else None
+        self._source = BatchSource(run_dir, split, features=kind, corpus_ids=corpus_ids, check=check, **options)
         plan = self._source.plan
         vocab = plan.info.vocab
         sos = next(choice for choice in (sos_id, vocab.target.bos_id, vocab.target.padding_id) if choice is not None)

@@ -34,3 +34,19 @@ def pack_rounds(source: Int64s, target: Int64s, length: int) -> Int64s:
 def rows_to_open(tokens: int, length: int) -> int:
     """Returns the number of rows to open for the tokens of the larger side, slightly more than they fill."""
     return -(-tokens * 1003 // (1000 * length)) or 1
+
+
+def pack_sequences(lengths: list[int], row_length: int) -> list[int]:
+    """Returns the row of each sequence, by best fit decreasing."""
+    row_of, rows, spaces = [0] * len(lengths), 0, dict[int, list[int]]()
+    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
+        fitting = [space for space, held in spaces.items() if held and space >= lengths[number]]
+        space, row = row_length, rows
+        if fitting:
+            space = min(fitting)
+            row = spaces[space].pop()
+        rows = max(rows, row + 1)
+        row_of[number] = row
+        if space > lengths[number]:
+            spaces.setdefault(space - lengths[number], []).append(row)
+    return row_of

@@ -5,6 +5,7 @@ from nmt_prep.training.batches.batch_reader import IdBatch, read_batches, read_r
 from nmt_prep.training.batches.cutting import cut_window
 from nmt_prep.training.batches.options import Options
 from nmt_prep.training.batches.source import BatchSource
+from nmt_prep.training.records.dataset_json import too_long_pairs
 
 __all__ = [
     "BatchPlan",
@@ -15,4 +16,5 @@ __all__ = [
     "plan_batches",
     "read_batches",
     "read_records",
+    "too_long_pairs",
 ]

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import pack_rounds
+from _nmt_prep_core import pack_rounds, pack_sequences
 
 from nmt_prep.base.errors import ArgumentError, RecordsError
 from nmt_prep.base.sides import SIDES
@@ -36,8 +36,9 @@ from nmt_prep.training.batches.options import BatchRule, EqualBatches, Options
 from nmt_prep.training.batches.row_stream import stream_of_records
 from nmt_prep.training.batches.staged import StagedOrder, training_of
 from nmt_prep.training.batches.vectors import Int64s
+from nmt_prep.training.records.causal_rows import CausalEncoder
 from nmt_prep.training.records.check import check_records
-from nmt_prep.training.records.dataset_json import DatasetInfo, records_in
+from nmt_prep.training.records.dataset_json import DatasetInfo, load_dataset_info, records_in
 from nmt_prep.training.records.record_columns import SATURATED
 from nmt_prep.training.records.shard_reader import PairColumns, read_span
 from nmt_prep.training.records.text_records import TextEncoder
@@ -66,13 +67,13 @@ class BatchPlan(DivisionPlan):
     @property
     def fresh(self) -> bool:
         """True if a pair's ids differ from epoch to epoch, so that their number is known only after encoding."""
-        return self.staged or (self.encoder is not None and bool(self.encoder.subwords))
+        return self.staged or (self.encoder is not None and (self.rule.causal or bool(self.encoder.subwords)))
 
     @property
     def _lengths_matter(self) -> bool:
         """False if the number of batches follows from the number of pairs."""
         rule = self.rule
-        by_pairs = rule.pairs is not None and rule.buckets is None and rule.row_length is None
+        by_pairs = rule.pairs is not None and rule.buckets is None and rule.row_length is None and not rule.causal
         return not by_pairs or self.joining is not None or (rule.max_length is not None and rule.too_long == "drop")
 
     @property
@@ -230,6 +231,10 @@ class BatchPlan(DivisionPlan):
             examples = self.joining.examples_of(window, segments, self.order.epoch)
             corpora = segments.entries[examples.target, 2]
             source, target = (np.minimum(examples.lengths[side], SATURATED) for side in SIDES)
+        if self.rule.causal:
+            (kept,) = source.nonzero()
+            source, target, corpora = source[kept], np.zeros_like(kept), corpora[kept]
+            copies = None if copies is None else copies[kept]
         longer = np.maximum(source, target)
         if self.rule.max_length is None and longer.max(initial=0) == SATURATED:
             raise RecordsError(
@@ -256,10 +261,12 @@ class BatchPlan(DivisionPlan):
 
     def _packed_rows(self, source: Int64s, target: Int64s, longer: Int64s, copies: Int64s | None) -> int:
         kept = np.arange(len(longer)) if copies is None else np.repeat(np.arange(len(longer)), copies)
-        length = self.rule.row_length or 0
+        length, most = self.rule.row_length or 0, self.rule.max_length or 0
         if self.rule.too_long == "drop":
-            kept = kept[longer[kept] <= length]
-        sources, targets = (np.minimum(side[kept], length).astype(np.int32) for side in (source, target))
+            kept = kept[longer[kept] <= most]
+        sources, targets = (np.minimum(side[kept], most).astype(np.int32) for side in (source, target))
+        if self.rule.causal:
+            return int(pack_sequences(sources, length).max(initial=-1)) + 1
         return int(np.count_nonzero(np.bincount(pack_rounds(sources, targets, length))))
 
 
@@ -268,15 +275,19 @@ def plan_batches(
     split: str,
     options: Options,
     check: Literal["full", "quick"] = "full",
+    *,
+    causal: bool = False,
 ) -> BatchPlan:
-    """Plans a process's epoch over the shards of a run."""
+    """Plans a process's epoch over the shards of a run, of pairs or of sequences of a causal language model."""
     records_dir = records_in(run_dir)
+    _check_layout(load_dataset_info(records_dir), options, causal)
     info = check_records(records_dir, split, check)
     index = SplitIndex.load(records_dir, info, split)
     if options.packed is False:
         index = replace(index, packed=False)
     joining = Joining.of(info, split, options.seed) if options.documents else None
-    rule = BatchRule.of(info, split, options, None if joining is None else partial(joining.lengths, index))
+    lengths = None if joining is None else partial(joining.lengths, index)
+    rule = BatchRule.of(info, split, options, lengths, causal=causal)
     if joining is not None:
         joining.check(options, rule)
     seed = options.seed if options.shuffle else None
@@ -297,6 +308,21 @@ def plan_batches(
     return _of_text(plan, records_dir, split, base_dir)
 
 
+def _check_layout(info: DatasetInfo, options: Options, causal: bool) -> None:
+    if not causal and info.layout == "causal":
+        raise ArgumentError('records of layout causal hold sequences of a language model; pass features="causal"')
+    if causal and info.layout not in ("causal", "text"):
+        raise ArgumentError(
+            f'features="causal" needs records of layout causal, or text with records.prompt or records.template, not '
+            f"{info.layout}; set records.layout to causal and run again"
+        )
+    if causal and options.documents and info.documents is not None:
+        raise ArgumentError(
+            'features="causal" has documents as turns only in records of layout causal; set records.layout to causal '
+            "and run again, or pass documents=False for single pairs"
+        )
+
+
 def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> BatchPlan:
     """Adds the encoder for records of layout ``text``, and the stages and modifiers."""
     settings, info, order = plan.training, plan.info, plan.order
@@ -308,7 +334,7 @@ def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> 
             )
         return plan
     seed = order.seed or 0
-    encoder = TextEncoder.of(records_dir, info, split, settings.subwords, seed)
+    encoder = (CausalEncoder if plan.rule.causal else TextEncoder).of(records_dir, info, split, settings.subwords, seed)
     plan = replace(plan, encoder=encoder)
     if settings.is_plain:
         return plan

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar, Unpack
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import pad_rows
+from _nmt_prep_core import fill_rows, pad_rows
 
 from nmt_prep.base.columns import Ragged
-from nmt_prep.base.errors import ArgumentError
+from nmt_prep.base.errors import ArgumentError, RecordsError
 from nmt_prep.training.batches import vectors
 from nmt_prep.training.batches.batch_plan import BatchPlan, plan_batches
 from nmt_prep.training.batches.cutting import PlannedWindow, WindowPairs, cut_window
 from nmt_prep.training.batches.joined_segments import Segments
-from nmt_prep.training.batches.options import Keywords, Options
+from nmt_prep.training.batches.options import Keywords, Options, check_choice
 from nmt_prep.training.batches.vectors import Int64s
 from nmt_prep.training.records.shard_reader import PairColumns
 
@@ -67,14 +68,39 @@ class IdBatch:
         return iter((self.source, self.target))
 
 
+CausalArrays: TypeAlias = "dict[str, npt.NDArray[Any]]"
+"""The arrays of a batch of sequences, see :func:`causal_arrays`."""
+
+
+@overload
 def read_records(
     run_dir: str | Path,
     split: str,
     *,
+    features: None = None,
+    corpus_ids: bool = ...,
+    check: Literal["full", "quick"] = ...,
+    **options: Unpack[Keywords],
+) -> Iterator[IdBatch]: ...
+@overload
+def read_records(
+    run_dir: str | Path,
+    split: str,
+    *,
+    features: Literal["causal"],
+    corpus_ids: bool = ...,
+    check: Literal["full", "quick"] = ...,
+    **options: Unpack[Keywords],
+) -> Iterator[CausalArrays]: ...
+def read_records(
+    run_dir: str | Path,
+    split: str,
+    *,
+    features: Literal["causal"] | None = None,
     corpus_ids: bool = False,
     check: Literal["full", "quick"] = "full",
     **options: Unpack[Keywords],
-) -> Iterator[IdBatch]:
+) -> Iterator[IdBatch] | Iterator[CausalArrays]:
     """Returns the batches of one epoch of a split, from the shards that a run wrote, without TensorFlow.
 
     With the same options, the batches, their order and the order of their pairs are the same as in
@@ -83,19 +109,24 @@ def read_records(
     Args:
         run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
+        features: ``causal`` yields sequences for causal language models, from records of layout ``causal``, or
+            ``text`` with ``records.prompt`` or ``records.template``: a dictionary for each batch, see
+            :func:`nmt_prep.training.batches.batch_reader.causal_arrays`. None yields pairs.
         corpus_ids: also yield the corpus index of each pair.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
         options: attributes of :class:`~nmt_prep.training.batches.Options`.
 
     Returns:
-        An iterator over batches of :class:`~nmt_prep.base.columns.Ragged` columns.
+        An iterator over batches of :class:`~nmt_prep.base.columns.Ragged` columns, or of padded arrays.
 
     Raises:
         RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
         ArgumentError: an option is out of range, or conflicts with another one.
     """
-    plan = plan_batches(run_dir, split, Options.of(read_records, options), check)
-    return read_batches(plan, corpus_ids=corpus_ids)
+    check_choice((None, "causal"), features=features)
+    plan = plan_batches(run_dir, split, Options.of(read_records, options), check, causal=features is not None)
+    batches = read_batches(plan, corpus_ids=corpus_ids)
+    return batches if features is None else map(partial(causal_arrays, plan.info.vocab.padding_ids[1]), batches)
 
 
 def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
@@ -158,6 +189,7 @@ class _Batch(NamedTuple):
     row_pairs: Int64s | None
     width: int | None
     max_length: int | None
+    max_target: int | None
     corpora: npt.NDArray[np.int32] | None
     language_pairs: npt.NDArray[np.int32] | None
 
@@ -165,7 +197,7 @@ class _Batch(NamedTuple):
         (pairs, _, _, weights, segments, context, ignored), rows = self.window, self.rows
         return IdBatch(
             pairs.inputs.taken(rows, self.max_length),
-            pairs.targets.taken(rows, self.max_length),
+            pairs.targets.taken(rows, self.max_target),
             self.row_pairs,
             self.width,
             None if self.corpora is None else self.corpora[rows],
@@ -180,7 +212,8 @@ class _Batch(NamedTuple):
 def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool) -> Iterator[_Batch]:
     content = read_window(plan, window)
     pairs, window = content.pairs, window._replace(skip=content.skip, take=content.take)
-    contents = WindowPairs(pairs.inputs.lengths, pairs.targets.lengths, pairs.corpora, pairs.row_pairs)
+    targets = np.zeros(len(pairs), np.int64) if plan.rule.causal else pairs.targets.lengths
+    contents = WindowPairs(pairs.inputs.lengths, targets, pairs.corpora, pairs.row_pairs)
     cut = cut_window(plan, window, contents, vectors)
     corpora = language_pairs = None
     if corpus_ids or plan.language_pairs is not None:  # in layout example, only the index has the corpora
@@ -197,7 +230,8 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
         pair += count
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
         columns = corpora if corpus_ids else None, language_pairs
-        yield _Batch(content, chosen, rows, width, plan.rule.max_length, *columns)
+        longest = plan.rule.max_length
+        yield _Batch(content, chosen, rows, width, longest, None if plan.rule.causal else longest, *columns)
 
 
 class Cells(IntEnum):
@@ -227,6 +261,72 @@ def pad_into(
     """
     pairs = np.empty(0, np.int64) if row_pairs is None else row_pairs
     pad_rows(side.values, side.offsets, pairs, int(cells), padding, first, out)
+
+
+IGNORED = -100  # The label that the cross entropy of PyTorch and transformers ignores
+
+Empty: TypeAlias = "Callable[[tuple[int, ...], Any], npt.NDArray[Any]]"
+"""Returns an array with any content, given its shape and dtype."""
+
+
+def causal_arrays(padding: int, batch: IdBatch, empty: Empty = np.empty) -> CausalArrays:
+    """Returns the arrays of a batch of sequences for a causal language model.
+
+    Args:
+        padding: id after the end of a sequence or row.
+        batch: ``source`` has the ids of the sequences, ``target`` the begin and end of each span that counts.
+
+    Returns:
+        All int64 unless noted, of shape ``[rows, width]`` unless noted.
+
+        - ``input_ids``.
+        - ``labels``: the ids that count for the loss, and -100 elsewhere, not shifted. In packed rows the first id of a
+          sequence does not count, since the id before it belongs to another sequence.
+        - ``attention_mask``, if rows are not packed: 1 for ids, 0 for padding.
+        - ``position_ids``, for packed rows: position in the sequence, from 0. The padding of a row is a sequence too.
+        - ``cu_seqlens``, for packed rows: where each sequence begins if rows are joined to one, and the number of
+          cells; int32, shape ``[sequences + 1]``.
+        - ``corpora``, ``language_pairs`` and ``weights`` (float32) of the sequences, if the batch has them: shape
+          ``[rows]``; of packed rows ``[rows, most sequences of a row]``, padded with -1, and weights with 0.
+
+    Raises:
+        RecordsError: the spans of a sequence are invalid.
+    """
+    rows = len(batch.source) if batch.row_pairs is None else len(batch.row_pairs)
+    width = int(batch.source.lengths.max(initial=0)) if batch.width is None else batch.width
+    matrices = [empty((rows, width), np.int64) for _ in range(3)]
+    sizes = np.empty(0, np.int64) if batch.row_pairs is None else batch.row_pairs
+    sides = (*batch.source.contiguous(), *batch.target.contiguous())
+    try:
+        begins = fill_rows(*sides, sizes, padding, IGNORED, *matrices)
+    except ValueError as error:
+        raise RecordsError(
+            f"a record of layout causal is damaged: {error}; restore its shard or encode again"
+        ) from error
+    third = "attention_mask" if batch.row_pairs is None else "position_ids"
+    arrays = dict(zip(("input_ids", "labels", third), matrices, strict=True))
+    if batch.row_pairs is not None:
+        arrays["cu_seqlens"] = empty((len(begins),), np.int32)
+        arrays["cu_seqlens"][:] = begins
+    return arrays | pair_columns(batch, empty)
+
+
+def pair_columns(batch: IdBatch, empty: Empty = np.empty) -> CausalArrays:
+    """Returns the columns of a batch's pairs by name; see :func:`causal_arrays`."""
+    found: CausalArrays = {}
+    for name in ("corpora", "language_pairs", "weights"):
+        column, sizes = getattr(batch, name), batch.row_pairs
+        if column is None:
+            continue
+        kind, padding = (np.float32, 0) if name == "weights" else (np.int64, -1)
+        if sizes is None:
+            found[name] = empty((len(column),), kind)
+            found[name][:] = column
+        else:
+            found[name] = empty((len(sizes), int(sizes.max(initial=0))), kind)
+            found[name].fill(padding)
+            found[name][np.arange(found[name].shape[1]) < sizes[:, np.newaxis]] = column
+    return found
 
 
 _Item = TypeVar("_Item")

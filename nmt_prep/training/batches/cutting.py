@@ -172,7 +172,12 @@ def _batches_of_rows(plan: DivisionPlan, window: PlannedWindow, contents: Window
         rows = on.where(longer <= rule.row_length)[window.skip : window.skip + window.take]
     else:
         pairs, source, target = _admitted(plan, window, contents, on)
-        places, row_pairs = on.pack_rows(source, target, rule.row_length)
+        if rule.causal:  # shuffled, so that sequences of one length meet others in each epoch
+            order = _order(on.size(pairs), plan, window, 1, on)
+            pairs = on.take(pairs, order)
+            places, row_pairs = on.pack_one_side(on.take(source, order), rule.row_length)
+        else:
+            places, row_pairs = on.pack_rows(source, target, rule.row_length)
         pairs, rows = on.take(pairs, places), on.span(0, on.size(row_pairs))
     sizes = split_batches(batch_sizes(rows, rule, on), window.split, on).sizes
     order = _order(on.size(rows), plan, window, 0, on)
@@ -191,6 +196,8 @@ def _admitted(
         run_pairs = on.take(plan.order.index.runs.pairs, window.runs)
         mix = plan.mix._replace(shift=window.shift)
         pairs = on.repeat(pairs, on.take(mix.copies(contents.corpora, window.runs, run_pairs, on), pairs))
+    if plan.rule.causal:  # an empty sequence stands for a pair that is a turn of another sequence
+        pairs = on.take(pairs, on.where(on.take(contents.source, pairs) > 0))
     source, target = on.take(contents.source, pairs), on.take(contents.target, pairs)
     most = plan.rule.max_length
     if most is None:

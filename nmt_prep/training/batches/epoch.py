@@ -34,6 +34,7 @@ WINDOW_PAIRS = 131_072
 
 _BLOCKS_PER_RUN = 16
 _RUNS_WANTED = 1024
+_MIXABLE = ("chunk", "text", "causal")  # Layouts whose records have the corpus of each pair
 
 
 # The unit of reading is a run: up to 16 blocks (about 4,000 pairs) in a row, so that a shuffled epoch still reads files
@@ -274,7 +275,7 @@ def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Option
     """Returns the mix of an epoch; None if each pair occurs once."""
     if options.weights is None and options.temperature is None and options.language_pairs is None:
         return None
-    if info.layout not in ("chunk", "text"):
+    if info.layout not in _MIXABLE:
         raise ArgumentError(
             f"records of layout {info.layout} cannot be mixed by corpus; set records.layout to chunk or text and run "
             "again"
@@ -311,7 +312,7 @@ def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool
     pairs = [corpus.language_pair for corpus in info.corpora[split]]
     if not all(pairs):
         raise ArgumentError("one_pair is for a run with several pairs of languages, and this one has one")
-    if packed or info.layout not in ("chunk", "text"):
+    if packed or info.layout not in _MIXABLE:
         raise ArgumentError(
             f"one_pair needs pairs that are not packed, in records of layout chunk or text, not {info.layout}"
         )

@@ -16,6 +16,7 @@ from nmt_prep.config.problems import did_you_mean
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.training.batches.vectors import Int64s
 from nmt_prep.training.records.dataset_json import DatasetInfo, Histogram
+from nmt_prep.training.records.record_columns import SATURATED
 
 MAX_POSITION = 10**9  # Maximum number of an epoch, and of batches to skip; larger numbers overflow in computations
 
@@ -100,6 +101,7 @@ class Keywords(TypedDict, total=False):
     pad_to: Sequence[int] | None
     drop_remainder: bool
     packed: bool | None
+    row_length: int | None
     weights: Mapping[str, float] | None
     temperature: float | None
     subwords: Mapping[Any, Mapping[str, float]] | Literal["config"] | None
@@ -137,6 +139,8 @@ class Options:
         drop_remainder: leave incomplete batches out; together with ``pad_to`` there is then one shape per limit.
         packed: pack several pairs into each row of ``max_length`` ids. None packs only if the records hold packed rows
             (layout ``packed``), and returns those rows; False reads such records as single pairs.
+        row_length: with ``features="causal"``, packs sequences into rows of this many ids, up to 65,534; None gives one
+            sequence per row. A sequence has at most ``row_length`` ids, or ``max_length`` if that is less.
         weights: number of copies of each pair in an epoch, by name of its corpus; 1 for corpora not named. Needs layout
             ``chunk`` or ``text``.
         temperature: instead of ``weights``: makes the share of each corpus proportional to its size to the power
@@ -178,6 +182,7 @@ class Options:
     pad_to: Sequence[int] | None = None
     drop_remainder: bool = False
     packed: bool | None = None
+    row_length: int | None = None
     weights: Mapping[str, float] | None = None
     temperature: float | None = None
     subwords: Mapping[Any, Mapping[str, float]] | Literal["config"] | None = "config"
@@ -207,6 +212,7 @@ class Options:
     def __post_init__(self) -> None:
         check_positive(batch_tokens=self.batch_tokens, batch_size=self.batch_size, num_buckets=self.num_buckets)
         check_at_least(0, most=MAX_POSITION, epoch=self.epoch, skip_batches=self.skip_batches)
+        check_at_least(1, most=SATURATED - 1, row_length=self.row_length)
         check_place(rank=self.rank, world_size=self.world_size)
         if self.max_length != "config":
             check_positive(max_length=self.max_length)
@@ -250,22 +256,37 @@ class BatchRule(NamedTuple):
     max_length: int | None = None  # maximum length of a pair; None takes all
     too_long: TooLong = "drop"  # whether longer pairs are dropped or truncated
     row_length: int | None = None  # length of packed rows in ids; None if pairs are not packed
+    causal: bool = (
+        False  # True for sequences of a causal language model: their sources have the ids, targets do not count
+    )
 
     @classmethod
     def of(
-        cls, info: DatasetInfo, split: str, options: Options, lengths: Callable[[], Histogram] | None = None
+        cls,
+        info: DatasetInfo,
+        split: str,
+        options: Options,
+        lengths: Callable[[], Histogram] | None = None,
+        *,
+        causal: bool = False,
     ) -> BatchRule:
         """Returns the limits for a split under the given options.
 
         Args:
             lengths: returns the histogram of the longer sides of rows; None for the histogram of the pairs.
+            causal: True for sequences of a causal language model.
         """
         tokens = options.batch_tokens or info.input.batch_tokens
         longest = info.input.max_length if options.max_length == "config" else options.max_length
-        row_length = _row_length(info, options, longest)
+        row_length = _causal_row_length(options) if causal else _row_length(info, options, longest)
         if row_length is not None:
             rows = options.batch_size or max(tokens // row_length, 1)
-            return cls(tokens, rows, None, options.drop_remainder, row_length, options.too_long, row_length)
+            if causal and options.max_length not in ("config", None):
+                longest = min(int(options.max_length), row_length)
+            else:
+                longest = row_length
+            _check_fits(info, split, longest, options, causal)
+            return cls(tokens, rows, None, options.drop_remainder, longest, options.too_long, row_length, causal)
         if options.pad_to is not None:
             longest = min(longest or max(options.pad_to), max(options.pad_to))
         by_length = options.pad_to is None and options.bucketing != "window"
@@ -273,7 +294,9 @@ class BatchRule(NamedTuple):
         buckets = _buckets(histogram, options, tokens, longest)
         if options.drop_remainder and options.batch_size is None and buckets is None:
             raise ArgumentError("drop_remainder needs batch_size, pad_to or buckets: only then is there a full batch")
-        return cls(tokens, options.batch_size, buckets, options.drop_remainder, longest, options.too_long)
+        _check_fits(info, split, longest, options, causal)
+        rule = cls(tokens, options.batch_size, buckets, options.drop_remainder, longest, options.too_long)
+        return rule._replace(causal=causal)
 
     def limited(self, histograms: Int64s) -> Int64s:
         """Drops or truncates longer pairs in histograms of lengths: int64, shape ``[..., lengths]``."""
@@ -346,8 +369,38 @@ def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int
     return tuple(reversed(limits))
 
 
+def _causal_row_length(options: Options) -> int | None:
+    """Returns the length of packed rows of sequences; None if sequences are not packed."""
+    if options.packed and options.row_length is None:
+        raise ArgumentError('with features="causal" packed rows need row_length, the number of their ids')
+    if options.row_length is None:
+        return None
+    if options.packed is False:
+        raise ArgumentError("row_length is the length of packed rows; leave out packed=False, or row_length")
+    if options.pad_to is not None:
+        raise ArgumentError("packed rows have one length; leave out pad_to")
+    return options.row_length
+
+
+def _check_fits(info: DatasetInfo, split: str, longest: int | None, options: Options, causal: bool) -> None:
+    """Checks that a limit does not drop all sequences of records of layout ``causal``."""
+    lengths = [length for length, _ in info.splits[split].max_lengths if length]
+    if not causal or info.layout != "causal" or longest is None or options.too_long != "drop" or not lengths:
+        return
+    if longest < min(lengths):
+        name = "max_length" if options.row_length is None or longest < options.row_length else "row_length"
+        raise ArgumentError(
+            f"{name} is {longest}, but the shortest sequence of {split} has {min(lengths)} ids, so none is left; raise "
+            f"{name}"
+        )
+
+
 def _row_length(info: DatasetInfo, options: Options, max_length: int | None) -> int | None:
     """Returns the length of packed rows in ids; None if pairs are not packed."""
+    if options.row_length is not None:
+        raise ArgumentError(
+            'row_length is for features="causal"; packed=True packs pairs into rows of max_length ids on either side'
+        )
     rows_of_records = info.layout == "packed" and options.packed is not False
     if not (options.packed or rows_of_records):
         return None

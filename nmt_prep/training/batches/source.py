@@ -13,8 +13,8 @@ import numpy as np
 
 from nmt_prep.base.errors import ArgumentError, RecordsError
 from nmt_prep.training.batches.batch_plan import BatchPlan, plan_batches
-from nmt_prep.training.batches.batch_reader import IdBatch, read_batches
-from nmt_prep.training.batches.options import MAX_POSITION, Keywords, Options
+from nmt_prep.training.batches.batch_reader import IdBatch, causal_arrays, read_batches
+from nmt_prep.training.batches.options import MAX_POSITION, Keywords, Options, check_choice
 from nmt_prep.training.records.dataset_json import DatasetInfo
 
 
@@ -34,6 +34,7 @@ class BatchSource:
     Args:
         run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
+        features: None for pairs, ``causal`` for sequences, as in :func:`read_records`.
         corpus_ids: also yield the corpus index of each pair.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
         options: attributes of `Options`; ``epoch`` and ``skip_batches`` are the position to
@@ -49,13 +50,15 @@ class BatchSource:
         run_dir: str | Path,
         split: str,
         *,
+        features: Literal["causal"] | None = None,
         corpus_ids: bool = False,
         check: Literal["full", "quick"] = "full",
         **options: Unpack[Keywords],
     ) -> None:
+        check_choice((None, "causal"), features=features)
         self._run_dir, self._split, self._corpus_ids = run_dir, split, corpus_ids
-        self._options = Options.of(BatchSource.__init__, options)
-        self._plan: BatchPlan | None = plan_batches(run_dir, split, self._options, check)
+        self._options, self._causal = Options.of(BatchSource.__init__, options), features is not None
+        self._plan: BatchPlan | None = plan_batches(run_dir, split, self._options, check, causal=self._causal)
         self._fingerprint = fingerprint(self._plan.info, split)
         self._position = Position(
             _whole_number(self._options.epoch, "epoch"), _whole_number(self._options.skip_batches, "skip_batches")
@@ -67,7 +70,7 @@ class BatchSource:
     def plan(self) -> BatchPlan:
         """The plan of the first epoch, without the position to start from."""
         if self._plan is None:  # unpickled in another process
-            self._plan = plan_batches(self._run_dir, self._split, self._options, "quick")
+            self._plan = plan_batches(self._run_dir, self._split, self._options, "quick", causal=self._causal)
             if fingerprint(self._plan.info, self._split) != self._fingerprint:
                 raise RecordsError(f"{self._run_dir}: the records of {self._split} were replaced while they were read")
         return replace(self._plan, skip_batches=0)
@@ -108,10 +111,12 @@ class BatchSource:
         if not (self._loaded and epoch == self._position.epoch):
             self._position, self._loaded = Position(epoch, 0), False
 
-    def __iter__(self) -> Iterator[IdBatch]:
+    def __iter__(self) -> Iterator[Any]:
+        """Yields the batches of :func:`read_records` with the same features."""
+        padding = self.plan.info.vocab.padding_ids[1]
         for batch in self.begin():
             self.advance()
-            yield batch
+            yield causal_arrays(padding, batch) if self._causal else batch
         self.finish()
 
     def begin(self, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
@@ -122,7 +127,8 @@ class BatchSource:
             parts: number of readers.
 
         Returns:
-            The batches. Call :meth:`advance` for each one taken, and :meth:`finish` after the last one.
+            The batches; sequences are an :class:`IdBatch` whose target has the bounds of the spans that count. Call
+            :meth:`advance` for each one taken, and :meth:`finish` after the last one.
         """
         epoch, batches = self._position
         if not self._loaded:
@@ -177,11 +183,12 @@ class BatchSource:
         return {
             "batch_tokens": rule.tokens,
             "batch_size": rule.pairs,
+            "row_length": rule.row_length,
             "max_length": rule.max_length,
             "too_long": rule.too_long,
             "buckets": None if rule.buckets is None else [list(rule.buckets.limits), list(rule.buckets.capacities)],
             "drop_remainder": rule.drop_remainder,
-            "row_length": rule.row_length,
+            "causal": rule.causal or None,
             "weights": None if options.weights is None else dict(options.weights),
             "temperature": options.temperature,
             "subwords": {side: dict(values) for side, values in plan.training.subwords.items()} or None,

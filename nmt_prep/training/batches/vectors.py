@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import pack_rounds
+from _nmt_prep_core import pack_rounds, pack_sequences
 
 Int64s: TypeAlias = "npt.NDArray[np.int64]"
 Vectors: TypeAlias = ModuleType  # This module, or `tensors`
@@ -148,6 +148,15 @@ def jumps(widths: Int64s, /) -> Int64s:
 
 def pack_rows(source: Int64s, target: Int64s, length: int, /) -> PackedRows:
     """Packs pairs into rows of ``length`` ids per side, given the lengths of their sides, none above ``length``."""
-    rows = pack_rounds(source.astype(np.int32), target.astype(np.int32), length).astype(np.int64)
-    sizes = np.bincount(rows)
-    return PackedRows(argsort(rows), sizes[sizes > 0])
+    return _by_row(pack_rounds(source.astype(np.int32), target.astype(np.int32), length))
+
+
+def pack_one_side(lengths: Int64s, length: int, /) -> PackedRows:
+    """Packs sequences into rows of ``length`` ids by best fit, given their lengths, none above ``length``."""
+    return _by_row(pack_sequences(lengths.astype(np.int32), length))
+
+
+def _by_row(rows: npt.NDArray[np.int32]) -> PackedRows:
+    rows_of = rows.astype(np.int64)
+    sizes = np.bincount(rows_of)
+    return PackedRows(argsort(rows_of), sizes[sizes > 0])

@@ -344,3 +344,19 @@ def load_dataset_info(records_dir: str | Path) -> DatasetInfo:
             f"{'.'.join(map(str, problem['loc'])) or 'the file'}: {message_of(problem)}" for problem in error.errors()
         )
         raise RecordsError(f"{path}: {problems}. Delete it and run the encode stage again") from error
+
+
+def too_long_pairs(run_dir: str | Path, split: str, max_length: int) -> int:
+    """Returns the number of pairs of a split that have a side longer than ``max_length`` ids, including eos.
+
+    Loaders drop or truncate these pairs. In records of layout ``causal``, the length is that of the sequence. Only
+    ``dataset.json`` is read.
+
+    Raises:
+        RecordsError: ``dataset.json`` cannot be read, or has no such split.
+    """
+    directory = records_in(run_dir)
+    info = load_dataset_info(directory)
+    if split not in info.splits:
+        raise RecordsError(f"{directory}: has no split {split!r}, only {', '.join(sorted(info.splits))}")
+    return sum(count for length, count in info.splits[split].max_lengths if length > max_length)

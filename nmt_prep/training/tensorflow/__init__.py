@@ -8,8 +8,9 @@ from nmt_prep.base.runtime import needed_extra
 
 needed_extra("tensorflow", "tensorflow", "the loader for TensorFlow")
 
+from nmt_prep.training.records.dataset_json import too_long_pairs  # noqa: E402
 from nmt_prep.training.tensorflow.batching import BatchedInput  # noqa: E402  (the modules need TensorFlow)
-from nmt_prep.training.tensorflow.dataset import make_dataset, too_long_pairs  # noqa: E402
+from nmt_prep.training.tensorflow.dataset import make_dataset  # noqa: E402
 from nmt_prep.training.tensorflow.iterator import get_infer_iterator, get_iterator  # noqa: E402
 from nmt_prep.training.tensorflow.tensors import check_vocab, vocab_tables  # noqa: E402
 

@@ -107,6 +107,13 @@ def python_step(function: Callable[..., Any], arguments: Any, types: Any, *, sta
     return tf.numpy_function(_CALLS.counted(function), arguments, types, stateful=stateful)
 
 
+def counted_steps(items: Iterator[_Result]) -> Iterator[_Result]:
+    """Yields items whose iterator a thread of TensorFlow runs; the interpreter waits for it before it ends."""
+    step = _CALLS.counted(lambda: next(items, None))
+    while (item := step()) is not None:
+        yield item
+
+
 def map_inline(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:
     """Maps the elements of a dataset, like ``tf.data.Dataset.map``, in the thread that asks for an element.
 

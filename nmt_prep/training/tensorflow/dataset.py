@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, Unpack, get_args
 
 import tensorflow as tf
 
-from nmt_prep.base.errors import ArgumentError, RecordsError
+from nmt_prep.base.errors import ArgumentError
 from nmt_prep.training.batches import BatchPlan, Options, cut_window, plan_batches
 from nmt_prep.training.batches.cutting import WindowPairs
 from nmt_prep.training.batches.options import Keywords, check_choice, check_positive
-from nmt_prep.training.records.dataset_json import load_dataset_info, records_in
 from nmt_prep.training.tensorflow import tensors
 from nmt_prep.training.tensorflow.batching import (
     BatchedInput,
@@ -25,6 +24,7 @@ from nmt_prep.training.tensorflow.batching import (
     truncate_rows,
     without_autograph,
 )
+from nmt_prep.training.tensorflow.sequences import sequence_batches
 from nmt_prep.training.tensorflow.windows import (
     WindowRecords,
     corpora_of,
@@ -36,7 +36,7 @@ from nmt_prep.training.tensorflow.windows import (
 
 _COLUMNS = ("corpora", "weights", "segments", "context", "ignored", "language_pairs")
 
-Features: TypeAlias = Literal["nmt", "t2t"]
+Features: TypeAlias = Literal["nmt", "t2t", "causal"]
 
 _BATCHES_AHEAD = 16
 _WINDOWS_CUT = 2  # number of windows that are cut at once
@@ -85,10 +85,10 @@ class WindowSteps(NamedTuple):
             fields = batch._asdict()
             columns = {name: fields[name] for name in _COLUMNS if fields.get(name) is not None}
             batch = {"inputs": batch.source, "targets": batch.target_output, **columns}
-        shape = self._static_shape()
+        shape = self.static_shape()
         return batch if shape is None else _with_shape(batch, shape)
 
-    def _static_shape(self) -> tuple[int | None, int] | None:
+    def static_shape(self) -> tuple[int | None, int] | None:
         """Returns rows and columns of the batches; None if not all batches have the same."""
         rule = self.plan.rule
         if not rule.drop_remainder:
@@ -141,7 +141,8 @@ def make_dataset(
         split: name of the split.
         features: ``nmt`` gives :class:`BatchedInput`; ``t2t`` gives dictionaries with ``inputs`` and ``targets`` and,
             for packed pairs, ``inputs_segmentation``, ``inputs_position`` and the same of the targets; packed pairs
-            need ``t2t``.
+            need ``t2t``. ``causal`` gives sequences for causal language models, as :func:`nmt_prep.read_records` does,
+            but int32; a Python function makes the batches. ``t2t`` and ``causal`` are for TensorFlow 2.
         sos_id: overrides the id that begins ``target_input``.
         epochs: number of epochs; each pass over the dataset gives the next epoch, from ``epoch`` on, and then the first
             one again; None for a new epoch in each pass. Unless it is 1, all passes have the same number of batches,
@@ -156,7 +157,7 @@ def make_dataset(
 
     Returns:
         In TensorFlow 2, a dataset of batches, with static shapes if all are the same. In a TensorFlow 1 graph, the
-        tensors of the next batch, with an initializer; ``features="t2t"`` is for TensorFlow 2.
+        tensors of the next batch, with an initializer.
 
     Raises:
         RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
@@ -164,43 +165,30 @@ def make_dataset(
     """
     check_choice(get_args(Features), features=features)
     check_positive(epochs=epochs)
-    if features == "t2t" and not tf.compat.v1.executing_eagerly_outside_functions():
-        raise ArgumentError('features="t2t" cannot hold the initializer of a TensorFlow 1 graph; use "nmt"')
-    plan = plan_batches(run_dir, split, Options.of(make_dataset, options), check)
-    if plan.rule.row_length is not None and features != "t2t":
+    if features != "nmt" and not tf.compat.v1.executing_eagerly_outside_functions():
+        raise ArgumentError(f'features="{features}" cannot hold the initializer of a TensorFlow 1 graph; use "nmt"')
+    if features == "causal" and sos_id is not None:
+        raise ArgumentError('sos_id begins the input of a decoder, which features="causal" lacks; leave it out')
+    plan = plan_batches(run_dir, split, Options.of(make_dataset, options), check, causal=features == "causal")
+    if plan.rule.row_length is not None and features == "nmt":
         raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; set features="t2t"')
     vocabulary = plan.info.vocab.target
     sos = next(choice for choice in (sos_id, vocabulary.bos_id, vocabulary.padding_id) if choice is not None)
     steps = WindowSteps(plan, sos, features, corpus_ids)
-    if epochs == 1:
-        windows, wanted = windows_of_epoch(plan), plan.batches_left
+    wanted, plan_of = plan_passes(plan, epochs) if epochs != 1 else (plan.batches_left, None)
+    if features == "causal":
+        batches = sequence_batches(plan, plan_of or (lambda _: plan), steps.static_shape(), corpus_ids)
     else:
-        wanted, plan_of = plan_passes(plan, epochs)
-        windows = windows_of_passes(plan_of)
-    with_entries = plan.info.layout == "example" and (corpus_ids or plan.language_pairs is not None)
-    read = read_windows(plan, windows, with_entries)
-    batches = read.map(steps.cut, num_parallel_calls=_WINDOWS_CUT, deterministic=True).flat_map(steps.batches)
-    if wanted is not None:
-        batches = batches.take(wanted)
+        windows = windows_of_epoch(plan) if plan_of is None else windows_of_passes(plan_of)
+        with_entries = plan.info.layout == "example" and (corpus_ids or plan.language_pairs is not None)
+        read = read_windows(plan, windows, with_entries)
+        batches = read.map(steps.cut, num_parallel_calls=_WINDOWS_CUT, deterministic=True).flat_map(steps.batches)
+        if wanted is not None:
+            batches = batches.take(wanted)
     batches = batches.prefetch(_BATCHES_AHEAD)
     return batches_or_tensors(
         batches if epochs == 1 else batches.apply(tf.data.experimental.assert_cardinality(wanted))
     )
-
-
-def too_long_pairs(run_dir: str | Path, split: str, max_length: int) -> int:
-    """Returns the number of pairs of a split that have a side longer than ``max_length`` ids, including eos.
-
-    :func:`make_dataset` drops or truncates these pairs. Only ``dataset.json`` is read.
-
-    Raises:
-        RecordsError: ``dataset.json`` cannot be read, or has no such split.
-    """
-    directory = records_in(run_dir)
-    info = load_dataset_info(directory)
-    if split not in info.splits:
-        raise RecordsError(f"{directory}: has no split {split!r}, only {', '.join(sorted(info.splits))}")
-    return sum(count for length, count in info.splits[split].max_lengths if length > max_length)
 
 
 def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int], BatchPlan]]:

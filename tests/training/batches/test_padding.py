@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _nmt_prep_core import select_rows
+from _nmt_prep_core import fill_rows, select_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,6 +64,62 @@ def test_as_the_reference(pairs: list[list[int]], cells: Cells, more: int, data:
     width = more + max(sum(map(len, pairs[a:b])) for a, b in itertools.pairwise(bounds))
     expected = reference.pad_rows(pairs, rows.tolist(), cells.name, -100, 7, width)
     assert padded(pairs, width, cells, row_pairs=rows, padding=-100, first=7) == expected
+
+
+def filled(
+    sequences: list[list[int]], bounds: list[list[int]], sizes: list[int], width: int, padding: int
+) -> tuple[list[list[int]], list[list[int]], list[list[int]], list[int]]:
+    matrices = [np.full((len(sizes or sequences), width), 99) for _ in range(3)]
+    sides = (part for side in (sequences, bounds) for part in Ragged.from_lists(side).contiguous())
+    begins = fill_rows(*sides, np.array(sizes, np.int64), padding, -100, *matrices)  # type: ignore[call-arg,arg-type]
+    ids, labels, third = (matrix.tolist() for matrix in matrices)
+    return ids, labels, third, begins.tolist()
+
+
+def test_rows_of_sequences() -> None:
+    sequences, bounds = [[5, 6, 7, 1], [8, 9, 1], [4, 1]], [[2, 4], [0, 1, 2, 9], []]
+    assert filled(sequences, bounds, [2, 1], 8, 0) == (
+        [[5, 6, 7, 1, 8, 9, 1, 0], [4, 1, 0, 0, 0, 0, 0, 0]],
+        [[-100, -100, 7, 1, -100, -100, 1, -100], [-100] * 8],
+        [[0, 1, 2, 3, 0, 1, 2, 0], [0, 1, 0, 1, 2, 3, 4, 5]],
+        [0, 4, 7, 8, 10, 16],
+    )
+    assert filled(sequences, bounds, [], 4, 0) == (
+        [[5, 6, 7, 1], [8, 9, 1, 0], [4, 1, 0, 0]],
+        [[-100, -100, 7, 1], [8, -100, 1, -100], [-100] * 4],
+        [[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 0]],
+        [],
+    )
+
+
+@given(sequences=ROWS, more=st.integers(0, 2), packed=st.booleans(), data=st.data())
+def test_sequences_as_the_reference(sequences: list[list[int]], more: int, packed: bool, data: st.DataObject) -> None:
+    bounds = [sorted(data.draw(st.sets(st.integers(0, 6), max_size=6))) for _ in sequences]
+    bounds = [spans[: len(spans) // 2 * 2] for spans in bounds]
+    ends = data.draw(st.lists(st.integers(0, len(sequences)), max_size=5).map(sorted))
+    sizes = np.diff([0, *ends, len(sequences)]).tolist() if packed else []
+    cuts = np.cumsum([0, *(sizes or [1] * len(sequences))])
+    width = more + max((sum(map(len, sequences[a:b])) for a, b in itertools.pairwise(cuts)), default=0)
+    assert filled(sequences, bounds, sizes, width, 7) == reference.fill_rows(sequences, bounds, sizes, width, 7)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "sizes", "width", "message"),
+    [
+        ([[1]], [], 3, "a span has two bounds"),
+        ([[1, 0]], [], 3, "must ascend"),
+        ([[-1, 1]], [], 3, "must ascend"),
+        ([[0, 2, 1, 3]], [], 3, "must ascend"),
+        ([[], []], [], 3, "bounds for each sequence"),
+        ([[]], [], 2, "a row is too long"),
+        ([[]], [2], 9, "more sequences than there are"),
+        ([[]], [0], 9, "fewer sequences than there are"),
+        ([[]], [-1], 9, "at least 0 sequences"),
+    ],
+)
+def test_wrong_sequences_are_refused(bounds: list[list[int]], sizes: list[int], width: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        filled([[5, 6, 1]], bounds, sizes, width, 0)
 
 
 @given(rows=ROWS, longest=st.integers(0, 6), data=st.data())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _nmt_prep_core import ChunkWriter, pack_best_fit, pack_rounds, parse_chunks
+from _nmt_prep_core import ChunkWriter, pack_best_fit, pack_rounds, pack_sequences, parse_chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +61,24 @@ def test_packing_in_rounds_equals_the_reference(lengths: list[tuple[int, int]], 
     assert rows.tolist() == row_packing.pack_rounds(source, target, length).tolist()
     for side in (source, target):
         assert np.bincount(rows, side).max(initial=0) <= length
+
+
+@settings(max_examples=examples(150))
+@given(st.lists(st.integers(0, 70), max_size=80), st.sampled_from([70, 127, 128, 9000]))
+def test_packing_of_sequences_equals_the_reference(lengths: list[int], length: int) -> None:
+    rows = pack_sequences(np.array(lengths, np.int32), length)
+    assert rows.tolist() == row_packing.pack_sequences(lengths, length)
+    assert np.bincount(rows, lengths).max(initial=0) <= length
+    assert pack_sequences(np.array(lengths[::-1], np.int32), length).max(initial=-1) == rows.max(initial=-1)
+
+
+@pytest.mark.parametrize(("length", "fill"), [(2048, 0.995), (4096, 0.998), (8192, 0.998)])
+def test_sequences_fill_their_rows(length: int, fill: float) -> None:
+    rng = np.random.default_rng(1)
+    lengths = np.clip(rng.lognormal(4.2, 0.6, 131_072) + 20, 24, 600).astype(np.int32)  # prompts and pairs
+    assert lengths.sum() / (length * (int(pack_sequences(lengths, length).max()) + 1)) >= fill
+    documents = np.clip(rng.lognormal(6, 0.8, 20_000), 30, length).astype(np.int32)
+    assert documents.sum() / (length * (int(pack_sequences(documents, length).max()) + 1)) >= 0.98
 
 
 @pytest.mark.parametrize("layout", ["chunk", "packed"])
@@ -149,3 +167,6 @@ def test_arguments_out_of_range() -> None:
         pack_rounds(np.array([1], np.int32), np.array([], np.int32), 5)
     with pytest.raises(ValueError, match="rows are 1 to"):
         pack_rounds(np.array([0], np.int32), np.array([0], np.int32), 0)
+    for lengths, row_length in (([-1], 5), ([6], 5), ([0], 0)):
+        with pytest.raises(ValueError, match=r"lengths are from 0 to that of a row|at least one id"):
+            pack_sequences(np.array(lengths, np.int32), row_length)

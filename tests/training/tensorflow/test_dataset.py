@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from nmt_prep.base.errors import NmtPrepError, RecordsError
 from nmt_prep.training.batches import read_records
-from nmt_prep.training.tensorflow.dataset import make_dataset, too_long_pairs
+from nmt_prep.training.tensorflow import make_dataset, too_long_pairs
 
 pytestmark = pytest.mark.tensorflow
 

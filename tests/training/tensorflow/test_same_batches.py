@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import ArgumentError
 from nmt_prep.training.batches import IdBatch, read_records
 from nmt_prep.training.tensorflow import make_dataset
 
@@ -120,3 +121,34 @@ def test_both_loaders_give_the_same_batches(
             assert {name: field.numpy().tolist() for name, field in one.items()} == as_features(other)
         else:
             assert [field.numpy().tolist() for field in one[1:] if field is not None] == as_batched_input(other)
+
+
+@pytest.mark.parametrize(
+    ("options", "shape"),
+    [
+        ({"batch_tokens": 300, "corpus_ids": True, "skip_batches": 3}, [None, None]),
+        ({"row_length": 64, "batch_size": 3, "corpus_ids": True, "world_size": 2, "rank": 1}, [None, 64]),
+        ({"row_length": 64, "batch_size": 3, "drop_remainder": True, "one_pair": False}, [3, 64]),
+        ({"pad_to": [32], "batch_size": 8, "drop_remainder": True, "one_pair": True}, [8, 32]),
+    ],
+)
+def test_both_loaders_give_the_same_sequences(
+    encode_run: Callable[..., Path], options: dict[str, Any], shape: list[int | None]
+) -> None:
+    sequences = [(ids, [min(4, len(ids) - 1), len(ids)]) for ids, _ in make_pairs(500)]
+    run = encode_run({"a": sequences[:300], "b": sequences[300:]}, "causal", languages=["en-de", "de-en"])
+    expected = list(read_records(run, "train", features="causal", **options))
+    dataset: Any = make_dataset(run, "train", features="causal", **options)
+    assert dataset.element_spec["labels"].shape.as_list() == shape
+    found = list(dataset)
+    assert {name: field.dtype.name for name, field in found[0].items()} == dict.fromkeys(expected[0], "int32")
+    assert len(found) == len(expected) > 2
+    for one, other in zip(found, expected, strict=True):
+        assert {name: field.numpy().tolist() for name, field in one.items()} == {
+            name: array.tolist() for name, array in other.items()
+        }
+    if "skip_batches" not in options:
+        passes: Any = make_dataset(run, "train", features="causal", epochs=2, **options)
+        assert [len(list(passes)), len(list(passes))] == [passes.cardinality().numpy()] * 2
+    with pytest.raises(ArgumentError, match="sos_id begins the input of a decoder"):
+        make_dataset(run, "train", features="causal", sos_id=1)

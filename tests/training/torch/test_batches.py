@@ -325,3 +325,26 @@ def test_batches_tell_the_languages_of_their_pairs(encode_run: Callable[..., Pat
     [packed] = Batches(run, "train", packed=True, max_length=20)
     assert isinstance(packed, dict)
     assert sorted(packed["language_pairs"].flatten().tolist()).count(1) == 8
+
+
+@pytest.mark.parametrize("options", [{"row_length": 128, "batch_size": 3}, {"batch_tokens": 400}])
+def test_sequences_are_those_of_read_records(encode_run: Callable[..., Path], options: dict[str, Any]) -> None:
+    sequences = [([*source, *target], [len(source), len(source) + len(target)]) for source, target in PAIRS]
+    run = encode_run({"a": sequences[:900], "b": sequences[900:]}, "causal")
+    expected = list(read_records(run, "train", features="causal", corpus_ids=True, **options))
+    batches = Batches(run, "train", features="causal", corpus_ids=True, **options)
+    assert len(batches) == len(expected)
+    for found, one in zip(batches, expected, strict=True):
+        assert isinstance(found, dict)
+        assert {name: str(field.dtype) for name, field in found.items()} == {
+            name: "torch.int32" if name == "cu_seqlens" else "torch.int64" for name in one
+        }
+        assert {name: field.tolist() for name, field in found.items()} == {
+            name: array.tolist() for name, array in one.items()
+        }
+    loader = DataLoader(Batches(run, "train", features="causal", **options), batch_size=None, num_workers=2)
+    assert [batch["labels"].tolist() for batch in loader] == [one["labels"].tolist() for one in expected]
+    with pytest.raises(ArgumentError, match="has no nested tensors; pass row_length"):
+        Batches(run, "train", features="causal", nested=True)
+    with pytest.raises(ArgumentError, match="sos_id begins the input of a decoder"):
+        Batches(run, "train", features="causal", sos_id=1)

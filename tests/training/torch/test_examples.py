@@ -14,6 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from nmt_prep.runs.checks import load_config
 from nmt_prep.runs.runner import run
 from tests.readme import block, copy_toy
 
@@ -38,6 +39,26 @@ def test_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["loss"].item() == 0
     assert len(shapes) > 5
     assert all(rows * width <= 4096 for rows, width in shapes)
+
+
+@pytest.mark.slow
+def test_packed_rows_have_the_loss_of_single_sequences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], repository: Path
+) -> None:
+    pytest.importorskip("transformers")
+    copy_toy(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    script = repository / "docs" / "examples" / "train_causal.py"
+    sets = [line.split("'")[1] for line in script.read_text("utf-8").splitlines() if "--set '" in line]
+    run(load_config("configs/toy.yaml", sets))
+    arguments = ["runs/toy", "--steps", "2", "--width", "32", "--row-length", "256", "--rows", "4"]
+    monkeypatch.setattr("sys.argv", [str(script), *arguments])
+    runpy.run_path(str(script), run_name="__main__")
+    first, last = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert (first[:3], last[:3]) == (["step", "1:", "loss"], ["step", "2:", "loss"])
+    for line in (first, last):
+        assert 5 < float(line[3]) == pytest.approx(float(line[5]), abs=1e-4)
+    assert (tmp_path / "causal_model" / "config.json").exists()
 
 
 PAIRS = [([100 + i, *[2] * (i % 9), 1], [100 + i, *[3] * (i * i % 19), 1]) for i in range(1000)]

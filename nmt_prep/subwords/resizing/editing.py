@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import SentencePieceModel, SentencePieceTracer, bpe_last_merges, write_sentencepiece_pieces
+from _nmt_prep_core import SentencePieceTracer, bpe_last_merges, write_sentencepiece_pieces
 
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import VocabularyError
@@ -359,7 +359,7 @@ class _ModelFile(EditableVocabulary):
         self._data = tokenizer.model_bytes
         self._where = where
         self._layout, self._numbering = tokenizer.id_layout, tokenizer.numbering
-        model = SentencePieceModel(np.frombuffer(self._data, np.uint8), False)
+        model = tokenizer.native_model
         self._texts, self._scores, self._types = model.pieces(), model.scores(), model.types()
         self._pieces = tokenizer.pieces
         self._numbers = {piece: number for number, piece in enumerate(self._pieces)}

@@ -72,14 +72,14 @@ class NativeModel:
         self._data = data
         self._id_layout = id_layout
         try:
-            self._model = SentencePieceModel(np.frombuffer(data, np.uint8), id_layout == "fairseq")
+            self.native = SentencePieceModel(np.frombuffer(data, np.uint8), id_layout == "fairseq")
         except ValueError as error:
             raise VocabularyError(f"the SentencePiece model {error}") from error
-        self.pieces = tuple(self._model.pieces())  # the pieces in order of the layout's ids
-        self.model_type = _KINDS[self._model.kind]  # `unigram`, `bpe`, `word` or `char`
+        self.pieces = tuple(self.native.pieces())  # the pieces in order of the layout's ids
+        self.model_type = _KINDS[self.native.kind]  # `unigram`, `bpe`, `word` or `char`
         self._library: LibraryModel | None = None
         # reason why the library runs this model; None if the native core does
-        self.library_reason: str | None = self._model.not_covered or None
+        self.library_reason: str | None = self.native.not_covered or None
         if self.library_reason is None and not self._passes_own_tests():
             self.library_reason = "its own test sentences fail in the native core"
         if self.library_reason is not None:
@@ -89,7 +89,7 @@ class NativeModel:
     @property
     def numbering(self) -> bytes:
         """The numbering of pieces in the file, as JSON; empty for none."""
-        return self._model.numbering
+        return self.native.numbering
 
     def normalized(self, column: TextColumn) -> list[str]:
         """Returns the normalized text of each line, with ``▁`` for spaces.
@@ -102,7 +102,7 @@ class NativeModel:
 
     def special_ids(self) -> dict[str, int | None]:
         """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks."""
-        model = self._model
+        model = self.native
         ids = {"pad": model.pad_id, "eos": model.eos_id, "bos": model.bos_id, "unk": model.unk_id}
         return {name: i if i >= 0 else None for name, i in ids.items()}
 
@@ -110,19 +110,19 @@ class NativeModel:
         """Returns the ids of each line."""
         if self._library is not None:
             return self._library.encode(column, threads)
-        return Ragged(*self._model.encode(column.data, column.offsets, no_marks(), threads))
+        return Ragged(*self.native.encode(column.data, column.offsets, no_marks(), threads))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
         """Returns sampled ids of each line; the samples depend on the seed and the line's number."""
         if self._library is not None:
             raise EncodeError(f"cannot sample: the library runs this model ({self.library_reason})")
-        return Ragged(*self._model.sample(column.data, column.offsets, no_marks(), threads, *sampling, first_line))
+        return Ragged(*self.native.sample(column.data, column.offsets, no_marks(), threads, *sampling, first_line))
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
         """Returns the text of each row of ids."""
         if self._library is not None:
             return self._library.decode(rows.to_lists())
-        return self._model.decode(*rows.contiguous(), threads)
+        return self.native.decode(*rows.contiguous(), threads)
 
     def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
         """Returns the spans of pieces; each piece of a byte has the span of the whole character."""
@@ -142,9 +142,9 @@ class NativeModel:
     def _passes_own_tests(self) -> bool:
         """Returns True if the native core segments the test sentences of the model as its file or the library does."""
         library: LibraryModel | None = None
-        for text, expected in self._model.self_tests():
+        for text, expected in self.native.self_tests():
             column = TextColumn.from_strings([text])
-            ids = self._model.encode(column.data, column.offsets, no_marks(), 1)[0]
+            ids = self.native.encode(column.data, column.offsets, no_marks(), 1)[0]
             if " ".join(self.pieces[i] for i in ids) == expected:
                 continue
             # Files spell unknown text as it is, and may give another segmentation with the same score.

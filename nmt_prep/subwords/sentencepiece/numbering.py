@@ -54,7 +54,7 @@ class NumberedModel:
 
     def __init__(self, model: NativeModel, ids: Mapping[str, int]) -> None:
         """Numbers the pieces of a loaded model."""
-        self._model = model
+        self.model = model  # the model with its own ids
         self.numbers = ids  # the id of each piece
         pieces = [""] * (max(ids.values()) + 1)
         for piece, number in ids.items():
@@ -79,11 +79,11 @@ class NumberedModel:
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
         """Returns the ids of each line."""
-        return self._numbered(column, self._model.encode(column, threads))
+        return self._numbered(column, self.model.encode(column, threads))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
         """Returns sampled ids of each line; the samples depend on the seed and the line's number."""
-        return self._numbered(column, self._model.sample(column, threads, sampling, first_line))
+        return self._numbered(column, self.model.sample(column, threads, sampling, first_line))
 
     def _numbered(self, column: TextColumn, rows: Ragged) -> Ragged:
         values = self._ids[rows.values]
@@ -99,14 +99,14 @@ class NumberedModel:
         begin, end = int(rows.offsets[line]), int(rows.offsets[line + 1])
         offsets = np.array([0, column.offsets[line + 1] - column.offsets[line]], np.int64)
         data = column.data[column.offsets[line] : column.offsets[line + 1]]
-        text = self._model.normalized(TextColumn(np.ascontiguousarray(data), offsets))[0]
+        text = self.model.normalized(TextColumn(np.ascontiguousarray(data), offsets))[0]
         ids = rows.values[begin:end].tolist()
         at = 0
         for place, number in enumerate(ids):
             if number != self._unknown:
-                at += len(self._model.pieces[number])
+                at += len(self.model.pieces[number])
                 continue
-            following = self._model.pieces[ids[place + 1]] if place + 1 < len(ids) else None
+            following = self.model.pieces[ids[place + 1]] if place + 1 < len(ids) else None
             stop = at + 1
             while stop < len(text) and not (following is not None and text.startswith(following, stop)):
                 stop += 1
@@ -119,7 +119,7 @@ class NumberedModel:
             raise EncodeError(f"an id is not in the vocabulary, which has {len(self.pieces)} pieces")
         ids = self._ids_in_file[rows.values]
         if (ids >= 0).all():
-            return self._model.decode(Ragged(ids, rows.offsets), threads)
+            return self.model.decode(Ragged(ids, rows.offsets), threads)
         return [self._text(row) for row in rows.to_lists()]
 
     def _text(self, row: Sequence[int]) -> str:
@@ -129,4 +129,4 @@ class NumberedModel:
     def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
         """Returns the spans of pieces."""
         ids = self._ids_in_file[rows.values]
-        return self._model.spans(column, Ragged(np.where(ids < 0, self._unknown, ids).astype(np.int32), rows.offsets))
+        return self.model.spans(column, Ragged(np.where(ids < 0, self._unknown, ids).astype(np.int32), rows.offsets))

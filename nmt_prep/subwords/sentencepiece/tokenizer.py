@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from _nmt_prep_core import SentencePieceModel
 
 from nmt_prep.base.artefacts import atomic_write
 from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
@@ -312,6 +313,15 @@ class SentencePieceTokenizer(Tokenizer):
     def json_file(self) -> JsonFile | None:
         """The content of a ``tokenizer.json``; None for a ``.model`` file."""
         return self._engine.file if isinstance(self._engine, JsonModel) else None
+
+    @property
+    def native_model(self) -> SentencePieceModel:
+        """The pieces of a ``.model`` file, in the order of the file."""
+        engine = self._engine.model if isinstance(self._engine, NumberedModel) else self._engine
+        assert isinstance(engine, NativeModel)
+        if self.id_layout == "sentencepiece":
+            return engine.native
+        return SentencePieceModel(np.frombuffer(self._model_bytes, np.uint8), False)
 
     @property
     def numbering(self) -> Mapping[str, int] | None:

@@ -369,8 +369,12 @@ def _compared(task: ProveTask, side: Side, lines: pa.Array, sums: tuple[int, ...
         line = lines[number].as_py()
         parts = [*dict.fromkeys(line.split(" ")), line]
         both = [tokenizer.encode_batch(parts, threads=1).to_lists() for tokenizer in (old, new)]
-        other = {word for word, one, two in zip(parts, *both, strict=True) if one != ids[two].tolist()}
-        changed_words += max(sum(word in other for word in line.split(" ")), 1)
+        other = {
+            word
+            for word, one, two in zip(parts, *both, strict=True)
+            if one != ids[two].tolist() and old.unk_id not in one  # an unknown character that is known now is no loss
+        }
+        changed_words += sum(word in other for word in line.split(" ")) or (line in other)
         if len(examples) < _SHOWN:
             texts = (
                 " ".join(tokenizer.pieces[i] for i in rows[-1])

@@ -319,7 +319,8 @@ def _resized(job: Job, options: ExistingVocab) -> Rounds[Made]:
     warnings = Warnings(tuple(resizing_warnings(options, made, proof)))
     if options.prune is not None:
         return VocabOutput.of(made.described), warnings, {"removed": made.removed, "changed_lines": proof.changed}
-    return VocabOutput.of(made.described), warnings, {"added": made.added, "changed_words": proof.changed_words}
+    words = {"changed_words": proof.changed_words, "compared_words": proof.words}
+    return VocabOutput.of(made.described), warnings, {"added": made.added, **words}
 
 
 def _after_words(job: Job, side: Side, facts: VocabularyFacts) -> VocabularyFacts:

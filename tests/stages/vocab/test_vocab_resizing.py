@@ -123,6 +123,29 @@ def test_an_extension_that_changes_other_languages(place: Path, monkeypatch: pyt
         nmt_prep.run(config(place, {**vocab, "extend": {**vocab["extend"], "strict": True}}, **changes), until="vocab")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["gpt2.tokenizer.json", "llama2.sentencepiece.model", "test_model.sentencepiece.model"]
+)
+def test_an_extension_changes_hardly_any_other_words(shared: Path, tmp_path: Path, name: str) -> None:
+    corpora = shared / "corpora" / "multi30k-ende"
+    splits = {
+        split: [{"name": split, "url": {"source": f"{corpora}/{file}.en.gz", "target": f"{corpora}/{file}.de.gz"}}]
+        for split, file in {"train": "train", "dev": "val", "test": "test_2016_flickr"}.items()
+    }
+    frame = dict.fromkeys(("source", "target"), "{ids}")
+    vocab = {"from": str(shared / "golden" / "published" / name), "frame": frame, "extend": {"size": 4000}}
+    nmt_prep.run(config(tmp_path, vocab, splits=splits, languages={"source": "en", "target": "de"}), until="vocab")
+    counts, warnings = observed(tmp_path)
+    assert counts["compared_words"] > 40_000
+    assert counts["changed_words"] <= 0.001 * counts["compared_words"]
+    assert (counts["added"], warnings) == (4000, [])
+    old = load_tokenizer(shared / "golden" / "published" / name)
+    (new,) = vocabularies(tmp_path, name)
+    german = text_of(tmp_path, "target")
+    assert len(new.encode_batch(german).values) < 0.75 * len(old.encode_batch(german).values)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -186,6 +186,8 @@ class Encode(Stage[EncodeOutput, Made]):
         tokens = {
             name: sum(getattr(split, name) for split in splits.values()) for name in ("source_tokens", "target_tokens")
         }
+        if rows and info.layout == "causal":
+            tokens = {"tokens": tokens["source_tokens"]}
         digests = files_of(job.directory, info.causal)
         for shard in (shard for split in splits.values() for shard in split.shards):
             digests[shard.file] = shard.sha256

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from nmt_prep.base.errors import VocabularyError
-from nmt_prep.base.runtime import check_extra, kept
+from nmt_prep.base.runtime import check_extra, installing, kept
 from nmt_prep.subwords.tokenizer import read_vocabulary
 from nmt_prep.subwords.tokenizer_json import parse_json, text_of
 
@@ -23,6 +25,7 @@ CONFIG_FILE, TEMPLATE_FILE = "tokenizer_config.json", "chat_template.jinja"
 """The files beside a tokenizer.json that have its chat template and the names of its special tokens."""
 
 _WORKER = Path(__file__).with_name("worker.py")
+_JINJA = (3, 1, 6)
 _LONGEST = 1 << 18  # characters of a template
 _ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
@@ -67,6 +70,12 @@ class ChatTemplate:
             )
         if len(source) > _LONGEST:
             raise VocabularyError(f"{where}: the chat template has more than {_LONGEST:,} characters; check the file")
+        for role in _ROLES if config is None else ():
+            if role in source and role not in variables:
+                raise VocabularyError(
+                    f"{where}: the chat template uses {role}, and there is no {CONFIG_FILE} beside the tokenizer.json, "
+                    f"which names it; add the file, or set records.variables.{role}"
+                )
         tokens = {role: _name_of(settings.get(role)) for role in _ROLES}
         special = {role: name for role, name in tokens.items() if name is not None}
         return cls(source, where, json.dumps({**special, **variables}, sort_keys=True))
@@ -117,6 +126,8 @@ class _Process:
 
     def __init__(self, template: ChatTemplate) -> None:
         check_extra("jinja2", "chat", "a chat template")
+        if tuple(map(int, re.findall(r"\d+", version("jinja2"))[:3])) < _JINJA:  # older sandboxes have known holes
+            raise template.error(f"jinja2 {version('jinja2')} is too old: {installing('chat')}", None)
         self._template = template
         self._lock = threading.Lock()
         # -P: without it, the modules beside the program would hide installed modules with the same names.

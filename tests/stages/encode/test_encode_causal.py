@@ -209,3 +209,12 @@ def test_outputs_that_rows_cannot_have(
     with pytest.raises(ConfigError) as caught:
         config(tmp_path, {"layout": "causal", "template": "chat"}, outputs=[output], **more)
     assert problem in str(caught.value)
+
+
+def test_prompts_can_have_the_context_of_a_document(tmp_path: Path) -> None:
+    records = {"layout": "causal", "template": "chat", "prompts": "{document context}|{source}"}
+    settings = {"separator": "space", "context": {"source": 2}}
+    nmt_prep.run(config(tmp_path, records, documents=settings), until="encode")
+    texts = [text for text, _ in rows_in(tmp_path / "run")]
+    shown = "|the hound 3 0", "the hound 3 0|the hound 3 1", "the hound 3 0\nthe hound 3 1|the hound 3 2"
+    assert [sum(f"<|im_start|>user\n{prompt}<|im_end|>" in text for text in texts) for prompt in shown] == [1, 1, 1]

@@ -357,9 +357,14 @@ def test_lines_with_empty_lines_between_documents(tmp_path: Path) -> None:
 def test_chat_rows_have_the_context_in_the_prompt(tmp_path: Path) -> None:
     chat = {"kind": "huggingface", "rows": "chat", "prompts": ["In Chinese: {source}"]}
     settings = {"separator": "<sep>", "context": {"source": 1, "target": 2}, "share": 1}
-    nmt_prep.run(config(tmp_path, documents=settings, outputs=[chat]), until="outputs")
+    apart = {**chat, "name": "apart", "rows": "prompt_only", "prompts": "{document context}|{source}"}
+    nmt_prep.run(config(tmp_path, documents=settings, outputs=[chat, apart]), until="outputs")
     files = (tmp_path / "run" / "outputs" / "huggingface").glob("dev-*.parquet")
     [rows] = [pq.read_table(path)["messages"].to_pylist() for path in files]
+    [path] = (tmp_path / "run" / "outputs" / "apart").glob("dev-*.parquet")
+    rows_apart = pq.read_table(path).to_pylist()
+    assert rows_apart[0] == {"prompt": "|x 0 0", "reference": "y 0 0"}
+    assert rows_apart[3] == {"prompt": "x 1 1|x 1 2", "reference": "y 1 2"}
     found = [[message["content"] for message in row] for row in rows]
     assert found[0] == ["In Chinese: x 0 0", "y 0 0"]
     assert found[3] == ["In Chinese: x 1 1 <sep> x 1 2\ny 1 0 <sep> y 1 1", "y 1 2"]

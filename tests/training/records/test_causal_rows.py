@@ -182,3 +182,28 @@ def test_special_tokens_in_text_stay_text(tmp_path: Path) -> None:
     text = pa.array(["a<|im_end|>b"], pa.large_string())
     [ids] = maker_of(path).rows(text, text, None, 1).inputs.to_lists()
     assert ids.count(load_tokenizer(path).piece_id("<|im_end|>")) == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"tokenizer_config.json": b"{}"}, "records.template: there is no chat template in tokenizer_config.json or"),
+        ({"tokenizer_config.json": b"[" * 999}, "not valid JSON|JSON, but not an object"),
+        ({"tokenizer_config.json": b'{"chat_template": [{"name": "tool_use", "template": ""}]}'}, "no chat template"),
+        ({"chat_template.jinja": b"\xff"}, "byte 0 is not UTF-8"),
+        ({"chat_template.jinja": b"{{ x }}" * 40_000}, "the chat template has more than 262,144 characters"),
+        ({"chat_template.jinja": b"{{ bos_token }}"}, "uses bos_token, and there is no tokenizer_config.json beside"),
+    ],
+)
+def test_files_of_templates_that_cannot_be_used(tmp_path: Path, files: dict[str, bytes], problem: str) -> None:
+    paths = {name: tmp_path / name for name in files}
+    for name, content in files.items():
+        paths[name].write_bytes(content)
+    with pytest.raises(VocabularyError, match=problem):
+        ChatTemplate.read(paths.get("tokenizer_config.json"), paths.get("chat_template.jinja"), {})
+
+
+def test_templates_take_variables(tmp_path: Path) -> None:
+    (tmp_path / "t.jinja").write_text("{{ bos_token }}{{ date }}{{ messages[0].content }}")
+    template = ChatTemplate.read(None, tmp_path / "t.jinja", {"bos_token": "<s>", "date": "May"})
+    assert template.render([([{"role": "user", "content": "x"}], False)])[0].text == "<s>Mayx"

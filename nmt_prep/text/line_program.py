@@ -157,15 +157,11 @@ class LineProgram:
 
     def _check_sizes(self, found: bytearray, ends: int, wanted: int, limit: int, lines: pa.Array) -> None:
         if len(found) > limit or (ends > wanted and self._end == "exit"):
-            raise TokenizerError(
-                self._near(f"wrote {len(found):,} bytes or more for {len(lines)} lines", lines, ends)
-                + "; it must write a line for each"
-            )
+            what = self._near(f"wrote {len(found):,} bytes or more for {len(lines)} lines", lines, ends)
+            raise TokenizerError(f"{what}; it must write a line for each")
         if (size := os.fstat(self._errors.fileno()).st_size) > _MOST_MESSAGES:
-            raise TokenizerError(
-                f"{self._shown} wrote {size:,} bytes or more to standard error for {len(lines)} lines; it may write "
-                f"{_MOST_MESSAGES:,}: let it write fewer messages"
-            )
+            what = f"wrote {size:,} bytes or more to standard error for {len(lines)} lines"
+            raise TokenizerError(f"{self._shown} {what}; it may write {_MOST_MESSAGES:,}: let it write fewer messages")
 
     def _near(self, what: str, lines: pa.Array, ends: int) -> str:
         """Returns the text of an error, with the first line that has no answer."""

@@ -15,7 +15,6 @@ from pydantic import Field, ValidationError
 
 from nmt_prep.base.errors import ConfigError
 from nmt_prep.base.sides import SIDES
-from nmt_prep.cleaning.computed_rules import named_scores
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.evaluation_segments import against_problems
 from nmt_prep.cleaning.opusfilter import opusfilter_rules
@@ -48,6 +47,7 @@ from nmt_prep.corpora.sources.catalogues import describe_mtdata, describe_opus
 from nmt_prep.corpora.sources.hub import repository_address
 from nmt_prep.corpora.sources.known_corpora import licence_of
 from nmt_prep.corpora.sources.sacrebleu_sets import describe_sacrebleu
+from nmt_prep.stages.clean.cleaned_corpora import named_in
 from nmt_prep.text.steps import parse_step
 
 _MEMBERS = {"source", "target", "member"}
@@ -217,7 +217,7 @@ def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]
     yield from layer_problems(settings)
     yield from _evaluation_problems(settings, config)
     yield from _weight_problems(config, settings)
-    yield from _computed_problems(config, settings)
+    yield from _computed_problems(config)
     corpora = {corpus.name for split in settings.splits for corpus in config.own_splits.get(split, ())}
     for name in settings.overrides:
         if name not in corpora and not any(map(are_languages, splits_of(name))):
@@ -255,16 +255,14 @@ def _weight_problems(config: Config, settings: CleanSettings) -> Iterator[Proble
         )
 
 
-def _computed_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:
+def _computed_problems(config: Config) -> Iterator[Problem]:
     """Yields a problem for each text that is used as a score."""
-    texts = {name for name, value in config.computed.items() if value.output == "text"}
-    places: dict[KeyPath, Iterable[str]] = {("clean", "dedup", "keep"): settings.dedup.keep}
-    places |= {("clean", "rules"): named_scores(settings.rules)}
-    places |= {("clean", "overrides", name): named_scores(own.rules) for name, own in settings.overrides.items()}
-    places |= {("weight", "from"): [] if config.weight is None else [config.weight.origin.removeprefix("score:")]}
-    for path, names in places.items():
-        for name in texts.intersection(names):
-            yield path, f"names {name!r}, which is a text and no score: computed.{name}.output is text"
+    for name in named_in(config).intersection(config.computed):
+        if config.computed[name].output == "text":
+            yield (
+                ("computed", name, "output"),
+                "a rule, clean.dedup.keep or weight uses this text as a score",
+            )
 
 
 def filter_problems(settings: CleanSettings, languages: Languages, corpus: str | None) -> Iterator[Problem]:

@@ -46,6 +46,7 @@ from nmt_prep.stages.clean.cleaned_corpora import (
     section_of,
 )
 from nmt_prep.stages.clean.comparing import PLAN, ComparedSplit, Duplicates, Overlap
+from nmt_prep.stages.clean.computed import VERSION
 from nmt_prep.stages.clean.duplicates import DEDUP_ROUNDS, DROP, dedup_rounds, deduplicate, plan_splits
 from nmt_prep.stages.clean.first_rules import CHECK, CLEAN, FIRST, apply_rules, loss_warnings
 from nmt_prep.stages.clean.parts import REJECTED, REJECTS, RejectsTask
@@ -178,7 +179,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
                 if rule.name in cleaning.corpus_rules:
                     settings[f"{key}.rules.{rule.name}"] = cleaning.corpus_rules[rule.name]
                 settings |= rule.settings(config)
-            settings |= {f"{key}.computed.{name}": use.value.definition for name, use in corpus.computed.items()}
+            settings |= {
+                f"{key}.computed.{name}": [VERSION, use.value.definition] for name, use in corpus.computed.items()
+            }
         return settings
 
     def check(self, config: Config) -> None:

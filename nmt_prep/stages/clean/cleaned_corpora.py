@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -93,28 +93,29 @@ class CleanedCorpus:
 def cleaned_corpora(config: Config) -> Iterator[CleanedCorpus]:
     """Yields each corpus that is cleaned."""
     clean = section_of(config)
-    layers = (clean.rules, *(override.rules for override in clean.overrides.values()))
-    named = {*clean.dedup.keep, *_weight(config), *(name for rules in layers for name in named_scores(rules))}
-    unused = {name for name in config.computed if name not in named}
     for split in clean.splits:
         for index, corpus in enumerate(config.own_splits.get(split, ())):
             cleaning = cleaning_of(clean, config.languages_of(corpus), corpus.name)
-            yield CleanedCorpus(split, index, corpus, cleaning, _computed(config, corpus, cleaning, unused))
+            yield CleanedCorpus(split, index, corpus, cleaning, _computed(config, corpus, cleaning))
 
 
-def _weight(config: Config) -> list[str]:
-    return [] if config.weight is None else [config.weight.origin.removeprefix("score:")]
+def named_in(config: Config, *, rules: bool = True) -> set[str]:
+    """Returns the names of the scores that rank duplicates or weigh pairs, and by default those that rules use."""
+    clean = section_of(config)
+    named = {*clean.dedup.keep, *([] if config.weight is None else [config.weight.origin.removeprefix("score:")])}
+    layers = (clean.rules, *(override.rules for override in clean.overrides.values())) if rules else ()
+    return named.union(*map(named_scores, layers))
 
 
-def _computed(config: Config, corpus: Corpus, cleaning: Cleaning, unused: Collection[str]) -> dict[str, ComputedUse]:
-    """Returns the values that are computed for a corpus: those that it uses, and those that nothing uses."""
+def _computed(config: Config, corpus: Corpus, cleaning: Cleaning) -> dict[str, ComputedUse]:
+    """Returns the values that are computed for a corpus: all except those that only rules of other corpora use."""
     _, limited = divided(cleaning.rules, config.computed)
-    ranking = effective_dedup(section_of(config)).keep if is_deduplicated(config, corpus) else ()
-    named = {*unused, *limited, *ranking, *_weight(config), *named_scores(cleaning.corpus_rules)}
+    own = {*limited, *named_scores(cleaning.corpus_rules), *named_in(config, rules=False)}
+    elsewhere = named_in(config) - own
     used = {
         name: ComputedUse(value, limited.get(name, {}), f"computed.{name}", name)
         for name, value in config.computed.items()
-        if value.output == "number" and name in named
+        if value.output == "number" and name not in elsewhere
     }
     for name in (name for name in limited if name not in config.computed):
         from nmt_prep.cleaning.rules import rule_options  # noqa: PLC0415  (loads all rules)

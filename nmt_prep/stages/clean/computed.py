@@ -181,9 +181,6 @@ class ComputedPass(CorpusRule):
     def applies(self, corpus: CleanedCorpus) -> bool:
         return self.name in corpus.computed
 
-    def settings(self, config: Config) -> dict[str, object]:
-        return {"clean.computed.version": VERSION}
-
     def check(self, corpus: CleanedCorpus, config: Config) -> None:
         column_of(corpus.computed[self.name], corpus.context(config), corpus.name)
 
@@ -192,41 +189,28 @@ class ComputedPass(CorpusRule):
         return dict(column.files)
 
     def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
-        slices = {
-            (work.name, task.stem): self._slices(job, work, task)
-            for work in corpora
-            for task in work.tasks(job, self.this)
-        }
+        parts = {work.name: work.tasks(job, self.this) for work in corpora}
+        slices = {task.key: self._slices(job, task) for tasks in parts.values() for task in tasks}
         yield from self._compute.run([each for tasks in slices.values() for each in tasks], pairs_in(corpora))
         close_columns()
-        tasks = {
-            work.name: [
-                JudgeTask(
-                    **vars(task),
-                    name=self.name,
-                    values=tuple(each.output for each in slices[work.name, task.stem]),
-                )
-                for task in work.tasks(job, self.this)
+        judged = {
+            name: [
+                JudgeTask(**vars(task), name=self.name, values=tuple(each.output for each in slices[task.key]))
+                for task in tasks
             ]
-            for work in corpora
+            for name, tasks in parts.items()
         }
-        results = yield from self._judge.run_groups(tasks, pairs_in(corpora))
+        results = yield from self._judge.run_groups(judged, pairs_in(corpora))
         for work in corpora:
             work.passed(job, self.this, results[work.name])
 
-    def _slices(self, job: Job, work: CorpusWork, task: PartTask) -> list[ComputeTask]:
-        return [
-            ComputeTask(
-                f"{self.this}-{task.stem}-{number:05d}",
-                work.of,
-                self.name,
-                task.part.path,
-                first,
-                min(SLICE_PAIRS, task.part.pairs - first),
-                job.scratch / self.this / f"{task.stem}-{number:05d}.npy",
-            )
-            for number, first in enumerate(range(0, task.part.pairs, SLICE_PAIRS))
-        ]
+    def _slices(self, job: Job, task: PartTask) -> list[ComputeTask]:
+        slices, size = [], task.part.pairs
+        for number, first in enumerate(range(0, size, SLICE_PAIRS)):
+            key, pairs = f"{self.this}-{task.stem}-{number:05d}", min(SLICE_PAIRS, size - first)
+            output = job.scratch / self.this / f"{task.stem}-{number:05d}.npy"
+            slices.append(ComputeTask(key, task.of, self.name, task.part.path, first, pairs, output))
+        return slices
 
 
 def computed_passes(config: Config, corpora: Sequence[CleanedCorpus]) -> tuple[list[ComputedPass], list[ComputedPass]]:

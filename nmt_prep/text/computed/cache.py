@@ -163,7 +163,7 @@ class Cache:
         """Flushes this process's log, and lets others make a sorted file of it."""
         with self._lock:
             if self._own is not None:
-                with self._told():
+                with suppress(OSError):
                     os.fsync(self._own[1])
                 self._end_log()
 
@@ -208,17 +208,15 @@ class Cache:
 
     def _refresh(self) -> None:
         """Reads what other processes have stored."""
-        names = self._names()
-        for name in [*self._files]:
-            if name not in names:
-                del self._files[name]
-        for name in names:
-            file = self._files.setdefault(name, _File())
+        self._files = {name: self._files.get(name) or _File() for name in self._names()}
+        for name, file in self._files.items():
             if name != (self._own or ("",))[0] and (self.directory / name).stat().st_size > file.size:
                 batches, file.size = self._read(name, file.size)
                 file.add(batches)
 
     def _read(self, name: str, start: int) -> tuple[list[pa.RecordBatch], int]:
+        if not (self.directory / name).stat().st_size:
+            return [], 0
         with pa.memory_map(str(self.directory / name)) as mapped:
             content = mapped.read_buffer()
         return [batch for _, batch in _frames(content, start, self._schema)], len(content)
@@ -249,19 +247,11 @@ class Cache:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Keeps other processes from changing the directory."""
-        with self._told():
-            self.directory.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX)
-                yield
-            finally:
-                os.close(handle)
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
         try:
-            yield
+            self.directory.mkdir(parents=True, exist_ok=True)
+            with (self.directory / "lock").open("ab") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
         except (OSError, OutputError, pa.ArrowException) as error:
             what = error.strerror if isinstance(error, OSError) else error
             raise ComputedError(
@@ -320,13 +310,11 @@ def _frames(content: pa.Buffer, start: int, schema: pa.Schema | None) -> Iterato
 
 def _in_use(path: Path) -> bool:
     """Returns True if a process appends to a log."""
-    handle = os.open(path, os.O_RDWR)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(handle)
+    with path.open("r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
     return False
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -63,10 +64,15 @@ class _Shared:
     pending: set[bytes] = field(default_factory=set)  # keys whose values are being computed
     changed: threading.Condition = field(default_factory=threading.Condition)
 
-    def withdraw(self, error: ComputedError) -> None:
-        """Removes what was stored if a program wrote too many lines, since its lines may have been shifted before."""
-        if isinstance(error.__cause__, TooManyLinesError) and not self.certain:
-            self.cache.withdraw()
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Removes what was stored if a program writes too many lines, since its lines may have been shifted before."""
+        try:
+            yield
+        except ComputedError as error:
+            if isinstance(error.__cause__, TooManyLinesError) and not self.certain:
+                self.cache.withdraw()
+            raise
 
 
 _shared: dict[tuple[int, Path], _Shared] = {}
@@ -91,6 +97,7 @@ class Column:
             ValueError: there is no such program or function, or it does not suit the value.
         """
         self.name, self.value, self._languages, self._base_dir = name, value, languages, base_dir
+        self.program = Program(value.name, value.version)  # where the values come from
         self._function: Callable[..., Any] | None = None
         self.sides = sides_of(value, sides, base_dir)
         if value.python is not None:
@@ -107,11 +114,6 @@ class Column:
         """What has the value: a side, or ``pair``."""
         return "pair" if len(self.sides) == 2 else self.sides[0]
 
-    @property
-    def program(self) -> Program:
-        """Where the values come from."""
-        return Program(self.value.name, self.value.version)
-
     def numbers(self, text: Text) -> npt.NDArray[np.float64]:
         """Returns the value of each pair or line, given the sides: float64, shape ``[pairs]``."""
         values, inverse = self._values(text)
@@ -127,9 +129,10 @@ class Column:
     def count(self, text: Text) -> tuple[Keys, Keys]:
         """Returns keys of the distinct texts, and of those whose values are not known: uint64, shape ``[texts, 2]``."""
         distinct = self._distinct(text)
-        keys = np.column_stack([distinct.high, distinct.low])
-        known = self._share().cache.find(distinct.high, distinct.low)[1] if self.directory.exists() else False
-        return keys, keys[np.broadcast_to(np.logical_not(known), len(keys))]
+        keys, known = np.column_stack([distinct.high, distinct.low]), np.zeros(len(distinct.high), np.bool_)
+        if self.directory.exists():  # else it would be made
+            known = self._share().cache.find(distinct.high, distinct.low)[1]
+        return keys, keys[~known]
 
     @property
     def stored(self) -> int:
@@ -142,29 +145,23 @@ class Column:
         return caches_of(self.value, self._base_dir) / self._identity()[:32]
 
     def _identity(self) -> str:
-        digests = _digests(self._base_dir)
+        digests, spoken = _digests(self._base_dir), [self._languages.source, self._languages.target]
         try:
             files = {name: digests.digest(path) for name, path in self.files.items()}
         except OSError as error:
             raise ComputedError(f"cannot read {error.filename} for the value {self.name}: {error.strerror}") from error
         digests.save()
-        spoken = [self._languages.source, self._languages.target]
         return digest_of([_FORMAT, self.value.definition, spoken, [*self.sides], files])
 
     def _share(self) -> _Shared:
         with _opening:
             key = os.getpid(), self.directory
             if key not in _shared:
-                number = self.value.output == "number"
-                about = {
-                    "name": self.name,
-                    "languages": f"{self._languages.source}-{self._languages.target}",
-                    "sides": [*self.sides],
-                    **self.value.definition,
-                }
-                cache = Cache(key[1], pa.float64() if number else pa.large_string(), about)
-                made = None if self.value.program is None else Programs(self._words, self._base_dir, self.value)
-                _shared[key] = _Shared(cache, made, self.value.end != "lines" or self.value.echo)
+                value, spoken = self.value, f"{self._languages.source}-{self._languages.target}"
+                about = {"name": self.name, "languages": spoken, "sides": [*self.sides], **value.definition}
+                cache = Cache(key[1], pa.float64() if value.output == "number" else pa.large_string(), about)
+                programs = None if value.program is None else Programs(self._words, self._base_dir, value)
+                _shared[key] = _Shared(cache, programs, value.end != "lines" or value.echo)
             return _shared[key]
 
     def _distinct(self, text: Text) -> _Distinct:
@@ -225,11 +222,8 @@ class Column:
                 store(number, self._called(sides))
             return
         texts = [self._lines(sides) for sides in given]
-        try:
+        with shared.watched():
             shared.programs.apply(texts, lambda number, answers: store(number, self._checked(answers, texts[number])))
-        except ComputedError as error:
-            shared.withdraw(error)
-            raise
 
     def _lines(self, text: Text) -> pa.Array:
         """Returns texts as a program reads them."""
@@ -246,12 +240,10 @@ class Column:
 
     def _called(self, text: Text) -> pa.Array:
         assert self._function is not None
-        given: dict[str, Any] = {str(side): lines for side, lines in text.items()}
-        if "languages" in self._arguments:
-            given["languages"] = self._languages
+        given: dict[str, Any] = {**{str(side): text[side] for side in text}, "languages": self._languages}
         try:
             with unstoppable():
-                result = self._function(**given)
+                result = self._function(**{name: given[name] for name in self._arguments if name in given})
         except (Exception, SystemExit) as error:
             raise ComputedError(f"{self.value.name} failed: {described(error)}") from error
         name, unit, lines = self.value.name, "pair" if self.label == "pair" else "line", self._lines(text)
@@ -290,12 +282,9 @@ def close_columns() -> None:
     """Ends the programs of this process, and flushes what it stored."""
     for (process, _), shared in [*_shared.items()]:
         if process == os.getpid():
-            try:
+            with shared.watched():
                 if shared.programs is not None:
                     shared.programs.close()
-            except ComputedError as error:
-                shared.withdraw(error)
-                raise
             shared.cache.close()
 
 

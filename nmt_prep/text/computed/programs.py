@@ -88,15 +88,10 @@ class Programs:
 
 def without_echo(answers: pa.Array, texts: pa.Array, name: str) -> pa.Array:
     """Returns answers without the texts at their ends, which show that each answer belongs to its text."""
-    bare = []
-    for answer, text in zip(answers.to_pylist(), texts.to_pylist(), strict=True):
-        if not answer.endswith(f"\t{text}"):
-            raise ComputedError(
-                f"{name} wrote {answer[:_SHOWN]!r} for {text[:_SHOWN]!r}; with echo: true, each answer must end in a "
-                "tab and its text"
-            )
-        bare.append(answer[: -len(text) - 1])
-    return pa.array(bare, pa.large_string())
+    pairs = [*zip(answers.to_pylist(), texts.to_pylist(), strict=True)]
+    wrong = np.array([not answer.endswith(f"\t{text}") for answer, text in pairs], np.bool_)
+    _check(wrong, answers, texts, name, "followed by a tab and its text, since echo is true")
+    return pa.array([answer[: -len(text) - 1] for answer, text in pairs], pa.large_string())
 
 
 def numbers_of(answers: pa.Array, texts: pa.Array, name: str) -> pa.Array:

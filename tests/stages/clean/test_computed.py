@@ -108,7 +108,7 @@ def test_members_share_the_texts_and_the_plan_counts_them(tmp_path: Path) -> Non
         ({"computed": {"corpus": LENGTH}, "clean": {}}, r"computed\.corpus: the name stands for something else"),
         (
             {"computed": {"t": {**LENGTH, "output": "text"}}, "clean": {"rules": {"score": {"t": {"min": 1}}}}},
-            r"clean\.rules: names 't', which is a text and no score: computed\.t\.output is text",
+            r"computed\.t\.output: a rule, clean\.dedup\.keep or weight uses this text as a score",
         ),
         ({"computed": {"len": {**LENGTH, "candidates": 2}}, "clean": {}}, "candidates are texts; set output to text"),
         ({"computed": {"len": {"program": "./no"}}, "clean": {}}, r"computed\.len: there is no program '\./no' in"),

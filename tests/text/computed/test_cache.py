@@ -128,6 +128,12 @@ def test_a_full_disk_loses_nothing_that_was_stored(tmp_path: Path, monkeypatch: 
     assert [facts.unreadable for facts in caches_below(tmp_path)] == [0]
 
 
+def test_a_log_may_be_empty(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    (tmp_path / "00000001.log").touch()  # of a process that was killed before it wrote
+    assert (found(opened(tmp_path), 1), files(tmp_path)) == ([None], [])
+
+
 def test_values_that_are_not_certain_can_be_withdrawn(tmp_path: Path) -> None:
     opened(tmp_path).add(*keys(1), pa.array([1.0]))
     cache = opened(tmp_path)

@@ -53,6 +53,7 @@ The reports of two example configs: [the toy corpus](toy-report.html), and
 """Text at the end of the page on the report. ``scripts/docs`` makes the reports."""
 
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?!https?:|mailto:|#)(?P<path>[^)#\s]+)(?:#(?P<anchor>[^)\s]*))?\)")
+_PICTURE = re.compile(r'(?P<key>src|srcset)="(?:docs/)?pictures/(?P<name>[^"]+)"')
 _FENCE = re.compile(r"^ *```")
 _CSS = """\
 .md-grid { max-width: 82rem; }
@@ -84,7 +85,7 @@ def site_targets() -> dict[str, str]:
 
 
 def relinked(source: str, text: str, targets: dict[str, str]) -> str:
-    """Returns a page with links to paths of the repository turned into links to pages.
+    """Returns a page with links to paths of the repository turned into links to pages and pictures of the site.
 
     Links to files that are not in the site, such as source code, are replaced by their text.
 
@@ -107,10 +108,15 @@ def relinked(source: str, text: str, targets: dict[str, str]) -> str:
         anchor = match["anchor"] or heading
         return f"[{match['text']}]({page}#{anchor})" if anchor else f"[{match['text']}]({page})"
 
+    def picture(match: re.Match[str]) -> str:
+        if not (REPOSITORY / "docs" / "pictures" / match["name"]).exists():
+            raise BrokenLinkError(f"{source} shows the picture {match['name']}, which does not exist")
+        return f'{match["key"]}="pictures/{match["name"]}"'
+
     lines, fenced = [], False
     for line in text.split("\n"):
         fenced ^= bool(_FENCE.match(line))
-        lines.append(line if fenced else _LINK.sub(link, line))
+        lines.append(line if fenced else _PICTURE.sub(picture, _LINK.sub(link, line)))
     return "\n".join(lines)
 
 
@@ -161,6 +167,7 @@ def main() -> int:
         print(f"make_site_pages: {error}", file=sys.stderr)
         return 1
     shutil.rmtree(output, ignore_errors=True)
+    shutil.copytree(REPOSITORY / "docs" / "pictures", output / "pictures")
     for page, text in {**texts, "site.css": _CSS}.items():
         path = output / page
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -56,6 +56,8 @@ def test_the_site_loads_nothing_from_elsewhere() -> None:
         ("docs/input.md", "see [c](../configs/toy.yaml).", "see [c](configs.md#toyyaml)."),
         ("docs/input.md", "[c](../mkdocs.yml#L3), [`d`](../.ci/run)", "`c`, `d`"),
         ("docs/input.md", "[d](#here) [e](https://a.example/b.md)", "[d](#here) [e](https://a.example/b.md)"),
+        ("README.md", '<img src="docs/pictures/try-dark.png">', '<img src="pictures/try-dark.png">'),
+        ("docs/input.md", '<source srcset="pictures/try-dark.png">', '<source srcset="pictures/try-dark.png">'),
         ("README.md", "```\n[f](no.md)\n```\n[g](README.md)", "```\n[f](no.md)\n```\n[g](index.md)"),
     ],
 )
@@ -66,6 +68,8 @@ def test_links(source: str, text: str, expected: str) -> None:
 def test_a_broken_link_is_refused() -> None:
     with pytest.raises(BrokenLinkError, match=r"^docs/input\.md links to other\.md, which does not exist$"):
         relinked("docs/input.md", "[x](other.md)", TARGETS)
+    with pytest.raises(BrokenLinkError, match=r"^README\.md shows the picture no\.png, which does not exist$"):
+        relinked("README.md", '<img src="docs/pictures/no.png">', TARGETS)
 
 
 def test_a_listing_shows_whole_files(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 ForceOption = Annotated[
     list[str] | None,
-    typer.Option("--force", metavar="STAGE", help="Run this stage even if it is fresh, from its start."),
+    typer.Option("--force", metavar="STAGE", help="Run this stage even if it is up to date, from its start."),
 ]
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Read every published file again instead of trusting its size and times.")
@@ -55,7 +55,7 @@ def plan(
     verify: VerifyOption = False,
     show_rules: Annotated[bool, typer.Option("--show-rules", help=_RULES)] = False,
 ) -> None:
-    """List the stages: which are fresh, and which would run and why. Runs nothing.
+    """List the stages: which are up to date, and which would run and why. Runs nothing.
 
     With --show-rules, print what the section clean of CONFIG stands for: its preset written out, with all options of
     all rules, and what differs for single corpora. The output is a section that cleans in the same way.
@@ -86,7 +86,7 @@ def plan_table(steps: Sequence[Step]) -> Table:
     """Returns the table of the stages of a plan."""
     table = plain_table("stage", "state", "why")
     for step in steps:
-        table.add_row(step.stage, "fresh" if step.fresh else "would run", step.reason)
+        table.add_row(step.stage, "up to date" if step.fresh else "would run", step.reason)
     return table
 
 

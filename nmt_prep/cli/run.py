@@ -215,7 +215,7 @@ def outcome_table(outcomes: Sequence[Outcome], *, rounds: bool = False) -> Table
         dropped = "; ".join(f"{reason} {count:,}" for reason, count in sorted(counts.dropped.items()) if count)
         table.add_row(
             outcome.stage,
-            f"{outcome.seconds:.2f} s" if outcome.ran else "fresh",
+            f"{outcome.seconds:.2f} s" if outcome.ran else "up to date",
             f"{outcome.processor_seconds:.2f} s" if outcome.ran else "",
             *("" if pairs is None else f"{pairs:,}" for pairs in (counts.pairs_in, counts.pairs_out)),
             Text(dropped, "yellow") if dropped else "0" if counts.pairs_in is not None else "",

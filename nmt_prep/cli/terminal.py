@@ -156,7 +156,7 @@ def _list(value: object) -> Sequence[object]:
 _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "stage_started": lambda fields: f"{fields['stage']}: starting ({fields['reason']})",
     "stage_finished": lambda fields: f"{fields['stage']}: done in {fields['seconds']:.1f} s",
-    "stage_fresh": lambda fields: f"{fields['stage']}: fresh",
+    "stage_fresh": lambda fields: f"{fields['stage']}: up to date",
     "tasks_resumed": lambda fields: f"  {fields['round']}: {fields['done']} of {fields['total']} tasks already done",
     "waiting": lambda fields: (
         f"waiting for {fields['holder']}, which is using {fields['directory']} "

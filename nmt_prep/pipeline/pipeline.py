@@ -158,7 +158,7 @@ class Pipeline:
         verify: bool = False,
         strict: bool = False,
     ) -> list[Outcome]:
-        """Runs the stages that are not fresh, up to and including ``until``.
+        """Runs the stages that are not up to date, up to and including ``until``.
 
         With ``strict``, warnings end the run before a stage that changes something outside of the directory.
         """

@@ -46,7 +46,7 @@ def plan(
 
     Args:
         config: the path of a config file, or a config from :func:`~nmt_prep.load_config`.
-        force: names of stages to run even if they are fresh.
+        force: names of stages to run even if they are up to date.
         verify: read every output file again instead of trusting its size and times.
         lock_file: the lock file, with the expected digests of downloads. None for the lock file beside the config file,
             or for no lock file if the config was not read from a file.
@@ -75,12 +75,12 @@ def run(
     strict: bool = False,
     then: Callable[[list[Outcome]], None] | None = None,
 ) -> list[Outcome]:
-    """Runs the stages that are not fresh, like ``nmt-prep run``.
+    """Runs the stages that are not up to date, like ``nmt-prep run``.
 
     Args:
         config: the path of a config file, or a config from :func:`~nmt_prep.load_config`.
         until: the last stage to run; None for all.
-        force: names of stages to run even if they are fresh.
+        force: names of stages to run even if they are up to date.
         executor: runs the tasks instead of the config's ``engine``. Its workers must see the files of the run under the
             same paths. The caller starts it and shuts it down.
         workers: number of parallel tasks; None for the config's ``engine.workers``. It does not change the result.

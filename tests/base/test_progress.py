@@ -73,7 +73,7 @@ def test_two_simultaneous_bars_on_a_terminal() -> None:
         told.event("stage_fresh", stage="download")
     assert "fetch a" in stream.getvalue()
     assert "fetch b" in stream.getvalue()
-    assert "download: fresh" in stream.getvalue()
+    assert "download: up to date" in stream.getvalue()
 
 
 ROUNDS = {"clean-first": "reading", "clean": "applying rules", "clean-pairs": "comparing pairs"}

@@ -86,7 +86,7 @@ def test_the_lock_is_created_kept_and_updated(server: WebServer, tmp_path: Path)
     assert nmt_prep("lock", "--update", config).returncode == 0
     assert locked(tmp_path, "one") == {url: hashlib.sha256(b"abd").hexdigest()}
     plan = nmt_prep("plan", config)
-    assert plan.stdout.splitlines()[1].split() == ["download", "fresh", "nothing", "changed"]
+    assert plan.stdout.splitlines()[1].split() == ["download", "up", "to", "date", "nothing", "changed"]
 
 
 def test_the_lock_is_updated_for_some_corpora(server: WebServer, tmp_path: Path) -> None:

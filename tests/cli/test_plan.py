@@ -23,10 +23,10 @@ def test_reasons_are_given_and_nothing_runs(tmp_path: Path) -> None:
     plan = nmt_prep("plan", config, "--set", "vocab.size=150").stdout.splitlines()
     assert [line.split(maxsplit=1) for line in (" ".join(line.split()) for line in plan)] == [
         ["stage", "state why"],
-        ["download", "fresh nothing changed"],
-        ["extract", "fresh nothing changed"],
-        ["compile", "fresh nothing changed"],
-        ["sample", "fresh nothing changed"],
+        ["download", "up to date nothing changed"],
+        ["extract", "up to date nothing changed"],
+        ["compile", "up to date nothing changed"],
+        ["sample", "up to date nothing changed"],
         ["vocab", "would run config vocab.size changed 200 → 150"],
         ["encode", "would run follows vocab"],
         ["report", "would run follows vocab and encode"],

@@ -39,7 +39,7 @@ def test_run_prints_stages_records_a_batch_and_then_that_nothing_changed(config:
     assert preview.count("  target:     ") == 3
 
     second = nmt_prep("run", config)
-    assert "compile: fresh" in second.stdout.splitlines()
+    assert "compile: up to date" in second.stdout.splitlines()
     assert "a batch" not in second.stdout
     assert not any(line.startswith("  shuffle ") for line in lines)
     assert "  shuffle " in nmt_prep("run", config, "--force", "encode", "--verbose").stdout
@@ -167,7 +167,7 @@ def test_warnings_are_coloured_on_a_colour_terminal(complete: Path) -> None:
 def test_the_summary_as_json_is_all_that_standard_output_has(complete: Path) -> None:
     result = nmt_prep("run", complete, "--json")
     summary = json.loads(result.stdout)
-    assert "sample: fresh" in result.stderr
+    assert "sample: up to date" in result.stderr
     assert list(summary) == ["version", "name", "output_dir", "complete", "seconds", "stages", "warnings", "splits"]
     assert summary["version"] == 1
     assert summary["name"] == "small"

@@ -36,9 +36,9 @@ class ComputedValue(Section):
     python: str | None = Field(None, min_length=1)
     """module:function, beside the config or installed, or the name of an entry point of the group nmt_prep.rules: a
     function to call instead of a program"""
-    input: Literal["pair", "source", "target"] | None = None
-    """pair, source or target, or null for pair, or the side of a corpus that has only one: the text that a value is
-    computed from; a program gets a pair as source, tab and target"""
+    input: Literal["pair", "source", "target", "any"] | None = None
+    """pair, source, target, any, or null for pair or what the function takes: the text that a value is computed from; a
+    program gets a pair as source, tab and target; any is pair, or the side of a corpus that has only one"""
     output: Literal["number", "text"] = "number"
     """number or text: what is computed"""
     candidates: Count = Field(1, ge=1, le=_MOST_CANDIDATES)

@@ -21,7 +21,9 @@ class ProgramOptions(ShortFormOptions):
 
     @property
     def value(self) -> ComputedValue:
-        return ComputedValue(program=self.command, version=self.version, end="exit", batch=65_536, seconds=86_400)
+        return ComputedValue(
+            program=self.command, version=self.version, input="any", end="exit", batch=65_536, seconds=9e4
+        )
 
 
 class ProgramRule(ShortForm[ProgramOptions]):

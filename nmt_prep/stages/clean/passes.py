@@ -250,7 +250,8 @@ def unknown_scores(config: Config, corpus: CleanedCorpus) -> Iterator[str]:
     """Yields a problem for each score that ranks the pairs of a corpus and that the corpus does not have."""
     settings = effective_dedup(section_of(config))
     for name in settings.keep[:-1] if is_deduplicated(config, corpus.corpus) else ():
-        unneeded = name in COMPUTED_SCORES and corpus.sides != SIDES  # limits, which it ranks, need two sides
+        # A computed value may not apply to a corpus of one side; limits, which other scores rank, need two sides.
+        unneeded = name in {*COMPUTED_SCORES, *config.computed} and corpus.sides != SIDES
         problem = corpus.missing(name)
         if problem and not corpus.has_computed(name) and not unneeded:
             yield f"clean.dedup.keep: {problem}, or remove it here"

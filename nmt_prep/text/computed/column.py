@@ -104,8 +104,8 @@ class Column:
             self._function, self._arguments, file = _function(value.python, base_dir)
             self.files = {} if file is None else {f"python {value.python}": file}
         else:
-            spoken = {f"{{{side}}}": getattr(languages, side) for side in SIDES}
-            self._words = [spoken.get(word, word) for word in value.program or ()]
+            source, target = languages.source, languages.target
+            self._words = [w.replace("{source}", source).replace("{target}", target) for w in value.program or ()]
             files = Programs(self._words, base_dir, value.model_copy(update={"workers": 1})).files
             self.files = {f"program {word}": path for word, path in files.items()}
 
@@ -305,7 +305,7 @@ def sides_of(value: ComputedValue, sides: Sequence[Side], base_dir: Path) -> tup
     Raises:
         ValueError: there is no such function, or it does not take these sides.
     """
-    chosen = {None: sides, "pair": SIDES}.get(value.input, (value.input,))
+    chosen = {None: SIDES, "any": sides, "pair": SIDES}.get(value.input, (value.input,))
     wanted = tuple(side for side in SIDES if side in chosen)
     if value.python is not None:
         _, arguments, _ = _function(value.python, base_dir)

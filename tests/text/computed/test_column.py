@@ -81,7 +81,8 @@ def test_sides_and_candidates(tmp_path: Path) -> None:
     assert (tmp_path / "sizes").read_text().split("\n") == ["1 2", "3 4", ""]
     assert (made.label, made.program.version) == ("target", "")
     assert column(tmp_path, MARKED, ("source",), input="target").sides == ()
-    assert column(tmp_path, MARKED, ("source",)).sides == ("source",)
+    assert column(tmp_path, MARKED, ("source",)).sides == ()
+    assert column(tmp_path, MARKED, ("source",), input="any").sides == ("source",)
 
 
 def test_many_threads_compute_a_text_once(tmp_path: Path) -> None:
@@ -159,6 +160,12 @@ lengths = lambda source, target: pc.add(pc.utf8_length(source), pc.utf8_length(t
 both = lambda source, languages: [[each, languages.target] for each in source.to_pylist()]
 broken = lambda source: ["a\\nb"] * len(source)
 """
+
+
+def test_a_program_may_get_the_languages(tmp_path: Path) -> None:
+    value = ComputedValue(program=("sh", "-c", "sed s/.*/{source}-{target}/"), output="text", end="exit")
+    made = Column("v", value, Languages(source="en", target="de"), SIDES, tmp_path)
+    assert made.texts(pairs(["a"], ["b"])).to_pylist() == ["en-de"]
 
 
 def test_functions(tmp_path: Path) -> None:

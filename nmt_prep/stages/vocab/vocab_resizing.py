@@ -166,7 +166,8 @@ def resize(task: ResizeTask, meter: Meter) -> Resized:
     """Writes the new vocabularies, and the start of their embeddings. The meter counts files."""
     tokenizers = {side: task.given[side].load() for side in SIDES}
     alike = tokenizers["source"].pieces == tokenizers["target"].pieces  # one numbering, and so one embedding
-    made = Resized({}, {}, 0, 0, {})
+    described, rows, learned = dict[Side, DescribedVocabulary](), dict[Side, str](), dict[Side, list[str]]()
+    removed = added = 0
     for sides in (SIDES,) if alike else tuple((side,) for side in SIDES):
         group = _Group(task, sides, tokenizers)
         new = group.extension() if task.options.extend is not None else []
@@ -175,9 +176,8 @@ def resize(task: ResizeTask, meter: Meter) -> Resized:
         for side in sides:
             loaded = group.written(side, ids, new)
             layout, tags = layout_of(loaded, task.options), tags_of(task.config, task.options, side)
-            made.described[side] = describe_vocabulary(loaded, task.given[side].name, layout, tags)
-            made.rows[side] = name
-            made.learned[side] = group.learned
+            described[side] = describe_vocabulary(loaded, task.given[side].name, layout, tags)
+            rows[side], learned[side] = name, group.learned
             meter.advance(1)
         content = {
             "vocabulary": task.given[sides[0]].name,
@@ -186,14 +186,8 @@ def resize(task: ResizeTask, meter: Meter) -> Resized:
             "rows": [*ids.tolist(), *([*piece.starts] for piece in new)],
         }
         write_bytes(task.directory / name, json.dumps(content).encode() + b"\n")
-        made = Resized(
-            made.described,
-            made.rows,
-            made.removed + len(group.tokenizer) - len(ids),
-            made.added + len(new),
-            made.learned,
-        )
-    return made
+        removed, added = removed + len(group.tokenizer) - len(ids), added + len(new)
+    return Resized(described, rows, removed, added, learned)
 
 
 class _Group:
@@ -215,17 +209,13 @@ class _Group:
         for used in self._task.used:
             for side in self._sides:
                 counts += np.fromfile(used.file(side), np.int64)
-        stays = [
-            kept_ids(
-                self._edited[side],
-                self.tokenizer,
-                counts,
-                options.prune.min_count,
-                kept_pieces(self.tokenizer, self._task.config, options, side),
-            )
-            for side in self._sides
-        ]
+        named = {piece for side in self._sides for piece in self._named(side)}
+        least = options.prune.min_count
+        stays = [kept_ids(self._edited[side], self.tokenizer, counts, least, named) for side in self._sides]
         return reduce(np.union1d, stays)
+
+    def _named(self, side: Side) -> list[int]:
+        return kept_pieces(self.tokenizer, self._task.config, self._task.options, side)
 
     def extension(self) -> list[NewPiece]:
         """Returns the new pieces."""

@@ -104,14 +104,13 @@ def editable(tokenizer: Tokenizer, path: Path, where: str) -> EditableVocabulary
 
 def _check_added(added: Mapping[str, AddedToken], normal: Callable[[str], str], where: str) -> None:
     """Refuses added tokens for which it depends on the library where they are found."""
-    names = [name for name, token in added.items()]
     for name, token in added.items():
         if token.normalized and not token.special and normal(name) != name:
             raise VocabularyError(
                 f"{where}: the added token {name!r} is searched in normalized text, where it reads {normal(name)!r}; "
                 "what it matches cannot be kept safely: set its normalized to false, or remove it"
             )
-    _check_nesting(names, "added token", where)
+    _check_nesting(added, "added token", where)
 
 
 def _check_nesting(names: Iterable[str], what: str, where: str) -> None:
@@ -134,17 +133,6 @@ def _check_nesting(names: Iterable[str], what: str, where: str) -> None:
             )
 
 
-def _byte_merges(tokens: Sequence[bytes], merges: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Returns the last merge on the way to each token of bytes."""
-    ids = np.full(256, -1, np.int32)
-    for number, token in enumerate(tokens):
-        if len(token) == 1:
-            ids[token[0]] = number
-    offsets = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
-    symbols = ids[np.frombuffer(b"".join(tokens), np.uint8)]
-    return bpe_last_merges(symbols, offsets, np.zeros(0, np.int64), np.ascontiguousarray(merges).ravel()).reshape(-1, 3)
-
-
 def _character_merges(
     pieces: Sequence[str], ranks: npt.NDArray[np.int64], merges: npt.NDArray[np.int32], frozen: Iterable[str] = ()
 ) -> npt.NDArray[np.int32]:
@@ -165,53 +153,60 @@ def _character_merges(
     return bpe_last_merges(symbols, offsets, ranks, np.ascontiguousarray(merges, np.int32).ravel()).reshape(-1, 3)
 
 
-class _ByteBPEFile(EditableVocabulary):
-    """A ``tokenizer.json`` of byte-level BPE; OpenAI's two files become one."""
+class _TokenizerJson(EditableVocabulary):
+    """A ``tokenizer.json``."""
 
-    def __init__(self, tokenizer: ByteBPETokenizer, data: bytes, where: str) -> None:
-        vocabulary = tokenizer.vocabulary
-        _check_added(vocabulary.added, Pretokenizer(vocabulary.pretokenization).normal, where)
-        given = parse_json(where, data)
-        self._content = given if "model" in given else json.loads(to_tokenizer_json(vocabulary))
-        self._where = where
-        self._vocabulary = vocabulary
-        self.fixed = np.array([len(token) == 1 for token in vocabulary.tokens], np.bool_)
-        self.fixed[[token.id for token in vocabulary.added.values()]] = True
-        self.fixed[_processor_ids(self._content, len(self.fixed), where)] = True
-
-    def _last_merges(self) -> npt.NDArray[np.int32]:
-        return _byte_merges(self._vocabulary.tokens, self._vocabulary.merges)
+    def __init__(self, content: dict[str, Any], fixed: npt.NDArray[np.bool_], added: Iterable[int], where: str) -> None:
+        self._content, self._where = content, where
+        self.fixed = fixed
+        self.fixed[[*added, *_processor_ids(content, len(fixed), where)]] = True
 
     def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:
         return _edited_json(self._content, len(self.fixed), kept, new, self._where)
 
 
-class _JsonFile(EditableVocabulary):
-    """A ``tokenizer.json`` of a SentencePiece model."""
+class _ByteBPEFile(_TokenizerJson):
+    """A file of byte-level BPE; OpenAI's two files become one."""
+
+    def __init__(self, tokenizer: ByteBPETokenizer, data: bytes, where: str) -> None:
+        vocabulary = self._vocabulary = tokenizer.vocabulary
+        _check_added(vocabulary.added, Pretokenizer(vocabulary.pretokenization).normal, where)
+        given = parse_json(where, data)
+        content = given if "model" in given else json.loads(to_tokenizer_json(vocabulary))
+        fixed = np.array([len(token) == 1 for token in vocabulary.tokens], np.bool_)
+        super().__init__(content, fixed, (token.id for token in vocabulary.added.values()), where)
+
+    def _last_merges(self) -> npt.NDArray[np.int32]:
+        tokens, merges = self._vocabulary.tokens, np.ascontiguousarray(self._vocabulary.merges)
+        ids = np.full(256, -1, np.int32)
+        for number, token in enumerate(tokens):
+            if len(token) == 1:
+                ids[token[0]] = number
+        offsets = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
+        symbols = ids[np.frombuffer(b"".join(tokens), np.uint8)]
+        return bpe_last_merges(symbols, offsets, np.zeros(0, np.int64), merges.ravel()).reshape(-1, 3)
+
+
+class _JsonFile(_TokenizerJson):
+    """A file of a SentencePiece model."""
 
     def __init__(self, tokenizer: SentencePieceTokenizer, where: str) -> None:
-        file = tokenizer.json_file
-        assert file is not None
+        assert tokenizer.json_file is not None
+        file = self._file = tokenizer.json_file
         _check_added(file.added, str, where)
-        self._content = parse_json(where, tokenizer.model_bytes)
-        self._where = where
-        types = np.array(file.types, np.uint8)
-        self.fixed = (types != PieceType.NORMAL) & np.array([piece != "" for piece in file.pieces], np.bool_)
-        self.fixed[[token.id for token in file.added.values()]] = True
-        self.fixed[_processor_ids(self._content, len(self.fixed), where)] = True
-        self._file = file
+        pairs = zip(file.pieces, file.types, strict=True)
+        fixed = np.array([piece != "" and kind is not PieceType.NORMAL for piece, kind in pairs], np.bool_)
+        content = parse_json(where, tokenizer.model_bytes)
+        super().__init__(content, fixed, (token.id for token in file.added.values()), where)
         if file.kind == "unigram":
             self.scores = np.zeros(len(file.pieces))
             self.scores[: len(file.scores)] = file.scores
             self.lowest = int(np.argmin(file.scores))
 
     def _last_merges(self) -> npt.NDArray[np.int32]:
-        pieces = zip(self._file.pieces, self._file.types, strict=True)
-        texts = [piece if kind is PieceType.NORMAL else "" for piece, kind in pieces]
+        pairs = zip(self._file.pieces, self._file.types, strict=True)
+        texts = [piece if kind is PieceType.NORMAL else "" for piece, kind in pairs]
         return _character_merges(texts, np.zeros(0, np.int64), self._file.merges)
-
-    def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:
-        return _edited_json(self._content, len(self.fixed), kept, new, self._where)
 
 
 def _processor_ids(content: Mapping[str, Any], size: int, where: str) -> list[int]:
@@ -238,7 +233,6 @@ def _with_ids(content: Mapping[str, Any], change: Callable[[int], int], where: s
 
 
 def _changed_ids(content: Mapping[str, Any], change: Callable[[int], int]) -> dict[str, Any]:
-
     def processor(part: Any) -> Any:
         match part:
             case {"type": "TemplateProcessing", "special_tokens": dict(tokens)}:
@@ -292,19 +286,15 @@ def _add_pieces(
     for token in sorted(added, key=lambda token: int(token["id"])):
         if token["content"] in listed:
             continue
+        if model.get("ignore_merges") and not token.get("special"):
+            raise VocabularyError(
+                f"{where}: the added token {token['content']!r} is not in model.vocab, and with ignore_merges it "
+                "cannot be added there to fix its id; make it special"
+            )
         if isinstance(vocab, list):
-            if len(vocab) != token["id"]:
-                raise VocabularyError(f"{where}: id {len(vocab)} has no piece; ids must have no gaps to add pieces")
-            vocab.append([token["content"], 0.0])
+            vocab.append([token["content"], 0.0])  # the reader checked that its id is the next one
         else:
-            if model.get("ignore_merges") and not token.get("special"):
-                raise VocabularyError(
-                    f"{where}: the added token {token['content']!r} is not in model.vocab, and with ignore_merges it "
-                    "cannot be added there to fix its id; make it special"
-                )
             vocab[token["content"]] = token["id"]
-    if isinstance(vocab, list) and len(vocab) != first:
-        raise VocabularyError(f"{where}: id {len(vocab)} has no piece; ids must have no gaps to add pieces")
     as_text = bool(model.get("merges")) and isinstance(model["merges"][0], str)
     for number, piece in enumerate(new, first):
         if isinstance(vocab, list):

@@ -16,7 +16,7 @@ from nmt_prep.subwords.dialect import CountColumns
 from nmt_prep.subwords.resizing import LanguageWords, NewPiece, editable, learned_pieces, word_counts
 from tests.subwords.resizing.test_pruning import check_library
 from tests.subwords.resizing.texts import LANGUAGES
-from tests.subwords.sentencepiece.json_models import SPECIAL, added, content, data, metaspace, unigram
+from tests.subwords.sentencepiece.json_models import SPECIAL, added, bpe, content, data, metaspace, unigram
 from tests.subwords.sentencepiece.models import trained
 
 OLD = ["the lower lowest newer widest slow wood", "we slow the newest low wire down, 12 times"]
@@ -84,13 +84,23 @@ def unigram_json(path: Path) -> Path:
     return path / "tokenizer.json"
 
 
+def bpe_json(path: Path) -> Path:
+    parts = bpe(
+        ["▁", *sorted({*"".join(OLD)} - {" "})], [("▁", "t"), ("h", "e"), ("▁t", "he"), ("l", "o")], byte_fallback=True
+    )
+    tokens = added((name, place) for place, name in enumerate(SPECIAL))
+    (path / "tokenizer.json").write_bytes(data(content(parts, None, metaspace(), tokens=tokens)))
+    return path / "tokenizer.json"
+
+
 FILES = {
     "bytes": byte_file,
     "bytes with added tokens": ends_with_added_tokens,
     "unigram": model,
     "bpe": lambda path: model(path, model_type="bpe"),
     "bpe with bytes": lambda path: model(path, model_type="bpe", byte_fallback=True, size=330),
-    "json": unigram_json,
+    "unigram tokenizer.json": unigram_json,
+    "bpe tokenizer.json": bpe_json,
 }
 
 

@@ -18,6 +18,8 @@ from tests.subwords.resizing.test_pruning import pruned
 from tests.subwords.resizing.texts import LANGUAGES
 from tests.subwords.sentencepiece.models import trained
 
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.torch
 SCRIPT = Path(__file__).parents[3] / "docs" / "examples" / "resize_transformers.py"
 SMALL = {"d_model": 16, **{f"{part}_layers": 1 for part in ("encoder", "decoder")}}
@@ -25,7 +27,6 @@ SMALL |= {f"{part}_{key}": 2 for part in ("encoder", "decoder") for key in ("att
 
 
 def models() -> dict[str, Any]:
-    transformers = pytest.importorskip("transformers")
     own = {"pad_token_id": 49, "eos_token_id": 0, "decoder_start_token_id": 49, "forced_eos_token_id": 0}
     marian = transformers.MarianConfig(vocab_size=50, decoder_vocab_size=50, **own, **SMALL)
     nllb = transformers.M2M100Config(vocab_size=50, **SMALL)
@@ -42,8 +43,6 @@ def models() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["marian", "nllb", "llama", "tied llama"])
 def test_outputs_of_old_text_are_equal(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    import torch
-
     torch.manual_seed(7)
     model = models()[name].eval()
     for weight in model.state_dict().values():
@@ -70,7 +69,6 @@ def test_outputs_of_old_text_are_equal(tmp_path: Path, name: str, monkeypatch: p
 
 
 def test_fast_tokenizers(tmp_path: Path) -> None:
-    transformers = pytest.importorskip("transformers")
     path = byte_file(tmp_path)
     pruned(path, LANGUAGES[:6])
     extended(path, LANGUAGES[6:] * 2, 40, tokens=["<2am>"])
@@ -81,7 +79,6 @@ def test_fast_tokenizers(tmp_path: Path) -> None:
 
 
 def test_slow_tokenizers(tmp_path: Path) -> None:
-    transformers = pytest.importorskip("transformers")
     (tmp_path / "source.spm").write_bytes(trained(LANGUAGES * 3, 400, character_coverage=1.0))
     plain = SentencePieceTokenizer.load(tmp_path / "source.spm")
     numbered = plain.numbered(

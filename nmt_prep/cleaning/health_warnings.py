@@ -16,7 +16,7 @@ from nmt_prep.base.errors import CleaningError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.evaluation_segments import against_of, is_split
 from nmt_prep.cleaning.languages import LID_176, LanguageIdentifier, load_identifier
-from nmt_prep.cleaning.languages.tags import Expected, languages_of_labels
+from nmt_prep.cleaning.languages.tags import Expected, chinese_script, chinese_shares, languages_of_labels
 from nmt_prep.cleaning.lengths import expansion
 from nmt_prep.cleaning.pair_observer import PairFacts
 from nmt_prep.config import Config, Languages
@@ -37,6 +37,8 @@ _LONG_SHARE = 0.01
 _ALONE_SHARE = 0.1
 _SHOWN_LINES = 3
 _SHOWN_CHARACTERS = 60
+
+CHINESE = "chinese_script"  # Code of the warning about lines in the other script of Chinese
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,14 @@ def pair_warnings(
                 "check languages, the order of the sides, and the encoding"
             )
             yield HealthWarning("script", text, corpus, split, side, counted.other_script, share)
+        if counted.other_chinese >= max(_LEAST_COUNT, _SCRIPT_SHARE * counted.examined):
+            share, language = counted.other_chinese / counted.examined, getattr(languages, side)
+            own, other = ("Simplified", "Traditional")[:: 1 if chinese_script(language) == "Hans" else -1]
+            text = (
+                f"{share:.1%} of the {side} lines are {other} Chinese, but {language} stands for {own}; the fix han: "
+                f"{own.lower()} converts them, without which the rules script and language drop them"
+            )
+            yield HealthWarning(CHINESE, text, corpus, split, side, counted.other_chinese, share)
     yield from _length_warnings(split, corpus, languages, facts)
 
 
@@ -262,9 +272,12 @@ def side_facts(lines: pa.Array, identifier: LanguageIdentifier, tag: str, other:
     for scripts, rivals in expected.needing_scripts(best):  # Japanese without kana is Chinese
         fits |= rivals & (script_weights(Lines(column.data, column.offsets), scripts)[1] < _LEAST_OF_SCRIPT)
     spoken = languages_of_labels(identifier.labels)
+    own = chinese_shares(Lines(column.data, column.offsets), expected.chinese) >= _LEAST_FITTING
     counts = Counter(
-        tag if fit and expected.own else _name(spoken[label], identifier.labels[label])
-        for label, fit in zip(best.tolist(), fits.tolist(), strict=True)
+        (tag if fits_script else _other_chinese(tag))
+        if fit and expected.own
+        else _name(spoken[label], identifier.labels[label])
+        for label, fit, fits_script in zip(best.tolist(), fits.tolist(), own.tolist(), strict=True)
         if label >= 0
     )
     identified = counts.total()
@@ -306,9 +319,15 @@ def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> st
         return None
     name, share = next(iter(facts.shares.items()))
     advice = "check languages, and the file or column that the corpus names for this side"
+    if chinese_script(facts.language) and name == _other_chinese(facts.language):
+        advice = "the fix han converts them"
     if other is not None and name == other.language and facts.language == next(iter(other.shares), None):
         advice = "the sides seem to be swapped: exchange them in the config, or set swap"
     return f"{share:.0%} of the first {side} lines look like {name}, not {facts.language}; {advice}"
+
+
+def _other_chinese(tag: str) -> str:
+    return f"{tag.partition('-')[0]}-{'Hant' if chinese_script(tag) == 'Hans' else 'Hans'}"
 
 
 def _name(spoken: tuple[str, str | None] | None, label: str) -> str:

@@ -17,7 +17,7 @@ from _nmt_prep_core import FrequentHashes, Lines, line_hashes, line_lengths, scr
 
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.sides import Side
-from nmt_prep.cleaning.languages.tags import script_number, scripts_of_language
+from nmt_prep.cleaning.languages.tags import chinese_script, chinese_shares, script_number, scripts_of_language
 from nmt_prep.cleaning.lengths import expansion
 from nmt_prep.cleaning.rejects import merged
 from nmt_prep.config import Languages
@@ -67,6 +67,7 @@ class SideFacts:
     # number of lines in the sample mostly in a script of another language, without lines that equal the other side
     other_script: int = 0
     characters: int = 0  # number of code points in the sample
+    other_chinese: int = 0  # number of lines in the sample mostly in the other script of Chinese
 
     def __add__(self, other: SideFacts) -> SideFacts:
         lines = self.lines + other.lines
@@ -102,6 +103,7 @@ class PairObserver:
 
     def __init__(self, languages: Languages, sides: tuple[Side, ...]) -> None:
         self._scripts: dict[Side, list[int]] = {side: scripts_in_use(getattr(languages, side)) for side in sides}
+        self._chinese: dict[Side, str | None] = {side: chinese_script(getattr(languages, side)) for side in sides}
         self._factors: dict[Side, float] = {side: expansion(getattr(languages, side), "char") for side in sides}
         self._frequent: dict[Side, FrequentHashes] = {side: FrequentHashes(_COUNTERS) for side in sides}
         self._facts = PairFacts(sides={side: SideFacts() for side in sides})
@@ -151,6 +153,7 @@ class PairObserver:
                 examined=len(column),
                 other_script=int(np.count_nonzero(other)) if scripts else 0,
                 characters=int(lengths[side].sum()),
+                other_chinese=int(np.count_nonzero(chinese_shares(lines, self._chinese[side]) < 0.5)),
             )
         compared = uneven = 0
         if len(lengths) == 2:

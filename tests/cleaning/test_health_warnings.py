@@ -174,6 +174,14 @@ def test_rivals_without_their_own_script_fit() -> None:
     assert found == SideFacts("zh", 2, {"zh": 0.5, "ja": 0.5}, 0.5)
 
 
+@pytest.mark.parametrize(("tag", "shares"), [("zh", {"zh-Hant": 0.75, "zh": 0.25}), ("zh-TW", {"zh-TW": 1.0})])
+def test_the_other_script_of_chinese_does_not_fit(tag: str, shares: dict[str, float]) -> None:
+    lines = ["zh 這是一個很長的句子"] * 3 + ["zh 在山上人人都吃早餐"]
+    assert side_facts(pa.array(lines, pa.large_string()), ByFirstWord(), tag, "en") == SideFacts(
+        tag, 4, shares, shares[tag]
+    )
+
+
 SWAPPED = "the sides seem to be swapped: exchange them in the config, or set swap"
 CHECK = "check languages, and the file or column that the corpus names for this side"
 
@@ -195,6 +203,11 @@ CHECK = "check languages, and the file or column that the corpus names for this 
             SideFacts("en", 10, {"de": 1.0}, 0.0),
             SideFacts("de", 10, {"de": 1.0}, 1.0),
             f"100% of the first source lines look like de, not en; {CHECK}",
+        ),
+        (
+            SideFacts("zh", 10, {"zh-Hant": 0.9, "zh": 0.1}, 0.1),
+            None,
+            "90% of the first source lines look like zh-Hant, not zh; the fix han converts them",
         ),
         (SideFacts("en", 10, {"fr": 0.5, "en": 0.5}, 0.5), None, None),
         (SideFacts("en", 4, {"fr": 1.0}, 0.0), None, None),

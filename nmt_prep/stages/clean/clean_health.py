@@ -96,7 +96,7 @@ def look_again(job: Job, cleaned: Sequence[CorpusWork]) -> Rounds[tuple[HealthWa
             )
         )
     observed = yield from look_at(corpora, CLEAN_RECOUNT, CLEAN_IN_TRAIN)
-    return observed.warnings
+    return tuple(warning for warning in observed.warnings if is_judged_cleaned(job.config, warning))
 
 
 def mended(job: Job, remaining: Sequence[HealthWarning]) -> tuple[HealthWarning, ...]:

@@ -23,9 +23,10 @@ from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.base.progress import Meter
 from nmt_prep.base.sides import SIDES, Side
-from nmt_prep.cleaning.health_warnings import FrequentLine, leak_warning, pair_warnings
+from nmt_prep.cleaning.health_warnings import CHINESE, FrequentLine, leak_warning, pair_warnings
 from nmt_prep.cleaning.pair_observer import FREQUENT_SHARE, PairFacts, PairObserver
-from nmt_prep.config import Config, Corpus, Languages
+from nmt_prep.cleaning.presets import cleaning_of, steps_of
+from nmt_prep.config import CleanSettings, Config, Corpus, Languages
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.pipeline.engines import Tick
@@ -189,7 +190,17 @@ def is_judged_cleaned(config: Config, warning: HealthWarning) -> bool:
     """Returns true if the stage clean repeats the check that gave a warning of compile."""
     if config.clean is None or warning.code == "most_dropped":
         return False
+    if warning.code == CHINESE and not _converts_chinese(config, config.clean, warning):
+        return False  # rules drop the lines, which may be most of the corpus
     return config.cleans(warning.split or "") or (warning.code == "eval_in_train" and config.cleans("train"))
+
+
+def _converts_chinese(config: Config, clean: CleanSettings, warning: HealthWarning) -> bool:
+    """Returns true if the fixes of the side that a warning is about convert between the scripts of Chinese."""
+    (corpus,) = (each for each in config.own_splits[warning.split or ""] if each.name == warning.corpus)
+    fix = cleaning_of(clean, config.languages_of(corpus), corpus.name).fix
+    steps = steps_of(fix, warning.side or "source")
+    return any(step == "han" or (isinstance(step, dict) and "han" in step) for step in steps)
 
 
 def look_at(

@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from nmt_prep.config import Config
 from nmt_prep.runs.runner import run as run_all
 from tests.stages.compile.test_compile_health import sentence, write
@@ -63,3 +65,26 @@ def test_pairs_of_dev_that_cleaning_leaves_in_train(tmp_path: Path) -> None:
     rules = {"regex": {"some": "number (1|22|333)[.]"}}
     both = {"preset": "none", "rules": rules, "splits": ["train", "dev"]}
     assert warned(config_of(tmp_path, train, splits={"dev": [dev]}, clean=both)) == {}
+
+
+@pytest.mark.parametrize(
+    ("clean", "told"),
+    [
+        (None, ["compile"]),
+        ({"preset": "none", "rules": {"script": {}}}, ["compile"]),
+        ({"preset": "none", "fix": {"target": [{"han": "simplified"}]}, "rules": {"script": {}}}, []),
+    ],
+)
+def test_lines_that_are_dropped_for_the_other_script_of_chinese(
+    tmp_path: Path, clean: dict[str, Any] | None, told: list[str]
+) -> None:
+    pairs = [sentence(number) for number in range(60)]
+    mixed = [(source, target.replace("这", "這").replace("编号", "編號")) for source, target in pairs[:20]] + pairs[20:]
+    if clean is not None and "fix" in clean:
+        pytest.importorskip("opencc")
+    config = config_of(tmp_path, write(tmp_path, "mixed", mixed), **({} if clean is None else {"clean": clean}))
+    text = (
+        "train/mixed: 33.3% of the target lines are Traditional Chinese, but zh stands for Simplified; the fix han: "
+        "simplified converts them, without which the rules script and language drop them"
+    )
+    assert warned(config) == {stage: [text] for stage in told}

@@ -126,9 +126,9 @@ class Options:
         batch_tokens: maximum of the number of pairs times the longest row of either side in a batch; a longer pair
             forms a batch alone. None takes ``input.batch_tokens`` of the run's config.
         batch_size: number of pairs (rows, if packed) in a batch, instead of ``batch_tokens``.
-        max_length: maximum length of a side, including eos; longer pairs are left out. None takes all; ``"config"``
-            takes ``input.max_length`` of the run's config. For records of layout ``packed`` it is the length of their
-            rows.
+        max_length: maximum length of a side (or of a sequence), including eos; longer pairs are left out. None takes
+            all; ``"config"`` takes ``input.max_length`` of the run's config. For records of layout ``packed`` it is the
+            length of their rows.
         too_long: ``drop`` leaves longer pairs out; ``truncate`` cuts them to their first ``max_length`` ids, without
             eos.
         bucketing: how pairs of similar length are grouped: ``window`` sorts each window by length; ``optimal`` uses the
@@ -256,9 +256,7 @@ class BatchRule(NamedTuple):
     max_length: int | None = None  # maximum length of a pair; None takes all
     too_long: TooLong = "drop"  # whether longer pairs are dropped or truncated
     row_length: int | None = None  # length of packed rows in ids; None if pairs are not packed
-    causal: bool = (
-        False  # True for sequences of a causal language model: their sources have the ids, targets do not count
-    )
+    causal: bool = False  # True for sequences of a causal language model: the source has the ids of each
 
     @classmethod
     def of(

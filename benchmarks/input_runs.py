@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from _nmt_prep_core import join_pairs
 
 import nmt_prep
 from nmt_prep.base.columns import Ragged
@@ -85,14 +86,19 @@ def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[s
         Ragged.from_lists([[words.get(token, 2) for token in line.split()] for line in lines])
         for lines, words in zip(texts, vocabularies, strict=True)
     )
-    sides = [Frame(after=(EOS,)).around(Ragged.joined([side] * repeat)) for side in ids]
-    rows = len(sides[0])
+    sides = [Frame(after=(EOS,)).around(side) for side in ids]
+    pairs = len(sides[0])
+    rows = pairs * repeat
+    if layout == "causal":
+        sides = _sequences(*sides)
     plan = ShardPlan(GlobalShuffle(rows, 1, "train"), SHARDS, layout=layout)
     first = 3 * rows // 4  # pairs of the first of two corpora
     with SpillWriter(run / "spill", plan) as spill:
-        for corpus, (start, end) in enumerate(((0, first), (first, rows))):
-            inputs, targets = (side.part(start, end) for side in sides)
-            spill.add(start, inputs, targets, corpus)
+        for before in range(0, rows, pairs):
+            cut = min(max(first - before, 0), pairs)
+            for corpus, (start, end) in enumerate(((0, cut), (cut, pairs))):
+                inputs, targets = (side.part(start, end) for side in sides)
+                spill.add(before + start, inputs, targets, corpus)
         stats = spill.close()
     paths = [records / shard_name("bench", "train", number, SHARDS) for number in range(SHARDS)]
     shards = write_shards(paths, plan, 0, [run / "spill"])
@@ -119,6 +125,14 @@ def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[s
     )
     write_dataset_info(records, dataset)
     return run
+
+
+def _sequences(source: Ragged, target: Ragged) -> list[Ragged]:
+    """Returns sequences of a prompt, source and target, and the bounds of what counts, the target."""
+    parts = np.array([*range(4, 12), -1, -2], np.int32)
+    joined = Ragged(*join_pairs(*source.contiguous(), *target.contiguous(), parts, -1, -1))
+    bounds = np.column_stack([joined.lengths - target.lengths, joined.lengths]).astype(np.int32)
+    return [joined, Ragged(bounds.ravel(), np.arange(0, 2 * len(joined) + 1, 2))]
 
 
 def with_documents(run: Path, share: float) -> Path:

@@ -28,6 +28,7 @@ SILENT_SECONDS = 120.0  # Seconds that a program may take for a line
 _PIECE = 1 << 16
 _MOST_MESSAGES = 1 << 26  # Bytes of messages on standard error that are kept at a time
 _SECONDS_BETWEEN_LOOKS = 0.1
+_GRACE = 0.02  # Seconds in which a program that has just been started would write more lines than it read
 _SHOWN = 60
 _GROWTH, _ROOM = 64, 1 << 24  # The output for a column may have that many times its bytes, and bytes more
 
@@ -136,7 +137,7 @@ class LineProgram:
             self._check_sizes(found, ends, wanted, limit, lines)
         if len(text) or ends > wanted or not found.endswith(b"\n" * (2 if mark and lines else bool(ends))):
             raise self._too_many(found, len(lines))
-        if select.select([output], [], [], 0 if was_running or mark else _SECONDS_BETWEEN_LOOKS)[0]:
+        if select.select([output], [], [], 0 if was_running or mark else _GRACE)[0]:
             raise self._too_many(found, len(lines))
         if os.fstat(self._errors.fileno()).st_size:
             self._errors.truncate(0)

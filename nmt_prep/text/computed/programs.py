@@ -42,6 +42,7 @@ class Programs:
 
         def work(number: int) -> None:
             store(number, self._answers(batches[number]))
+            pa.default_memory_pool().release_unused()  # which other threads of Arrow's allocator cannot use
 
         running = [self._pool.submit(work, number) for number in range(len(batches))]
         try:

@@ -1,4 +1,4 @@
-"""The command init: a config with comments, from options, from answers to questions, or from a recipe of mtdata."""
+"""The command init: a config with comments, from options, from answers to questions, or from a recipe."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from nmt_prep.cli.shared_options import STANDARD_OUTPUT, check_outputs
 from nmt_prep.cli.terminal import open_console, print_remark, printable
 from nmt_prep.config import DownloadSettings, Languages
 from nmt_prep.config.file import parse_yaml, yaml_of
+from nmt_prep.config.problems import did_you_mean
 from nmt_prep.config.vocab import DialectName
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ _T = TypeVar("_T")
 _Preset = Literal["none", "light", "standard", "strict"]
 _PACKED = r"(\.(gz|bz2|xz|zst))?"
 _CORPUS = "an id (opus:…, mtdata:…, sacrebleu:…, hf:…), a file, SOURCE,TARGET for two files, or ARCHIVE::SOURCE,TARGET"
+_RECIPE = "A recipe of nmt_prep, which is a whole config, or one of mtdata, which names corpora."
 _QUESTION = """\
 Training corpora, one per line; an empty line ends the list:
   opus:Europarl/v8                a corpus of OPUS (https://opus.nlpl.eu)
@@ -74,7 +76,7 @@ def init(
     mtdata: Annotated[list[str] | None, typer.Option(metavar="ID", help="The same as --train mtdata:ID.")] = None,
     dev: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help="A development set, like --train.")] = None,
     test: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help="A test set, like --train.")] = None,
-    recipe: Annotated[str | None, typer.Option(metavar="NAME", help="A recipe of mtdata that names corpora.")] = None,
+    recipe: Annotated[str | None, typer.Option(metavar="NAME", help=_RECIPE)] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Train on all that nmt-prep find lists, except test sets and duplicates.")
     ] = False,
@@ -88,18 +90,25 @@ def init(
     name: Annotated[str | None, typer.Option(help="Name of the data set; by default, that of FILE.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
-    """Write a config with comments, from options, from answers to questions, or from a recipe of mtdata.
+    """Write a config with comments, from options, from answers to questions, or from a recipe.
 
     If the languages or the training corpora are not given, and standard input is a terminal, questions are asked for
     all that is not given. The config is checked before it is written; its corpora are not fetched. Ids are looked up in
     their catalogues, and the fields of local JSON lines and Parquet files in the files.
     """
     trained = [*(train or ()), *(f"opus:{text}" for text in opus or ()), *(f"mtdata:{text}" for text in mtdata or ())]
+    if recipe in _own_recipes():
+        given = {"--languages": languages, "--train": trained, "--dev": dev, "--test": test, "--all": everything}
+        given |= {"--vocab": vocab, "--size": size, "--shared": shared, "--clean": clean}
+        given |= {"--output-dir": output_dir, "--name": name}
+        options = [key for key, value in given.items() if value]
+        _write_recipe(str(recipe), file or Path(f"{recipe}.yaml"), options, force=force)
+        return
     ask = _can_ask() and recipe is None and not (languages and (trained or everything))
     with interruptible("interrupted; nothing was written"):
         try:
             pieces = None if size is None else _number(size)
-            taken = None if recipe is None else catalogues.mtdata_recipe(recipe)
+            taken = None if recipe is None else _mtdata_recipe(recipe)
             pair = _languages(languages, taken, ask=ask)
             usual = f"{pair.source}-{pair.target}.yaml"
             file = file or Path(_ask("Config to write", usual, str) if ask else usual)
@@ -136,6 +145,35 @@ def init(
     if corpora.left_out:
         open_console().print(f"left out: {corpora.left_out}; comments in the file say why")
     open_console().print(f"next: nmt-prep check {quoted}\nthen: nmt-prep run {quoted}", soft_wrap=True)
+
+
+def _own_recipes() -> dict[str, Any]:
+    """Returns the recipes of this package, by name."""
+    folder = resources.files("nmt_prep") / "recipes"
+    return {path.name.removesuffix(".yaml"): path for path in sorted(folder.iterdir(), key=lambda path: path.name)}
+
+
+def _write_recipe(name: str, file: Path, options: list[str], *, force: bool) -> None:
+    """Writes the config of a recipe."""
+    if options:
+        raise typer.BadParameter(
+            f"{options[0]}: the recipe {name} is a whole config; leave the option out, and change the file, or a run "
+            "with --set"
+        )
+    _check_new(file, force=force, ask=False)
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(file, _own_recipes()[name].read_bytes())
+    open_console().print(f"{file}: written\nnext: nmt-prep check {file}\nthen: nmt-prep run {file}", soft_wrap=True)
+
+
+def _mtdata_recipe(name: str) -> MtdataRecipe:
+    try:
+        return catalogues.mtdata_recipe(name)
+    except ConfigError as error:
+        if near := did_you_mean(name, _own_recipes()):
+            raise ConfigError(f"{error}{near}; docs/recipes.md lists the recipes of nmt_prep") from None
+        raise
 
 
 def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> Languages:

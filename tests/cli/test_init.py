@@ -23,6 +23,7 @@ from nmt_prep.runs.checks import load_config
 from nmt_prep.runs.checks.corpus_checks import _CATALOGUES
 from nmt_prep.runs.runner import plan
 from tests.cli.program import Ended, nmt_prep
+from tests.conftest import REPOSITORY
 from tests.guard import PATIENCE
 from tests.interrupting import open_terminal
 from tests.server import WebServer
@@ -561,3 +562,18 @@ def test_a_real_terminal(here: Path, repository: Path, monkeypatch: pytest.Monke
     status, shown = converse(here, ["en-fr\n", signal.SIGINT])
     assert (status, "interrupted; nothing was written" in shown) == (130, True)
     assert sorted(path.name for path in here.iterdir()) == ["data", "en-de.yaml"]
+
+
+def test_a_recipe_of_the_package_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = nmt_prep("init", "--recipe", "fairseq-wmt14-en-de")
+    assert made.returncode == 0
+    assert "next: nmt-prep check fairseq-wmt14-en-de.yaml" in made.stdout
+    written = (tmp_path / "fairseq-wmt14-en-de.yaml").read_bytes()
+    assert written == (REPOSITORY / "configs" / "recipes" / "fairseq-wmt14-en-de.yaml").read_bytes()
+    for options, message in (
+        ((), "fairseq-wmt14-en-de.yaml exists"),
+        (("x.yaml", "--size", "8k"), "--size: the recipe fairseq-wmt14-en-de is a whole config"),
+    ):
+        assert message in nmt_prep("init", "--recipe", "fairseq-wmt14-en-de", *options).stderr
+    assert "did you mean 'fairseq-wmt14-en-fr'" in nmt_prep("init", "--recipe", "fairseq-wmt14-fr").stderr

@@ -1,0 +1,223 @@
+"""The recipes give the bytes of the original tools, whose outputs are in ``../shared/golden/recipes``."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import nmt_prep
+from nmt_prep.config import Config
+from nmt_prep.config.file import as_tuples
+from nmt_prep.runs.checks import check_config
+from tests.conftest import REPOSITORY
+from tests.server import Answer, WebServer
+
+RECIPES = REPOSITORY / "nmt_prep" / "recipes"
+SMALL: dict[str, dict[str, Any]] = {
+    "subword_nmt": {"merges": 600},
+    "sentencepiece": {"size": 500},
+    "t2t": {"size": 400},
+    "byte_bpe": {"size": 300},
+}
+PAIRS = {
+    "ende": {"en": "in/m30k.en", "de": "in/m30k.de"},
+    "frde": {"fr": "in/xml.fr", "de": "in/xml.de"},
+    "tokens": {"en": "bpe/m30k.en.in", "de": "bpe/m30k.de.in"},
+}
+
+
+@pytest.fixture(scope="module")
+def golden(shared: Path) -> Path:
+    pytest.importorskip("sacremoses._data_nonbreaking_prefixes")
+    return shared / "golden" / "recipes"
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else gzip.decompress(Path(f"{path}.gz").read_bytes())
+
+
+def prepared(
+    place: Path, server: WebServer, golden: Path, name: str, texts: str, vocab: Mapping[str, Any], **more: Any
+) -> Path:
+    """Runs a recipe on a golden corpus in place of its own; returns the directory of its output."""
+    data = yaml.safe_load((RECIPES / f"{name}.yaml").read_text("utf-8"))
+    own = data["splits"]["train"][0]
+    sides = dict(PAIRS[texts])
+    first, second = sides
+    for path in sides.values():
+        server.answers[f"/{path}"] = [Answer(content(golden / path))]
+    kept = {key: value for key, value in own.items() if key in ("hold_out", "limit", "both_directions")}
+    url = {"source": f"{server.url}/{sides[first]}", "target": f"{server.url}/{sides[second]}"}
+    corpus = {"name": "x", "url": url, **kept, **more.pop("train", {})}
+    if "pairs" in data:
+        corpus["languages"] = {"source": first, "target": second}
+        data["pairs"] = [f"{first}-{second}", *([f"{second}-{first}"] if "both_directions" in corpus else [])]
+    else:
+        data["languages"] = {"source": first, "target": second}
+    splits: dict[str, Any] = {"train": [corpus]}
+    for split, files in more.pop("splits", {}).items():
+        for path in files.values():
+            server.answers[f"/{path}"] = [Answer(content(golden / path))]
+        url = {"source": f"{server.url}/{files[first]}", "target": f"{server.url}/{files[second]}"}
+        splits[split] = [{"name": split, "url": url}]
+    if "train" in data.get("clean", {}).get("splits", ["train"]):
+        data["clean"] = {"preset": "none", **data.get("clean", {}), "splits": ["train"], "overrides": {}}
+    else:
+        del data["clean"]
+    small = dict(SMALL[data["vocab"]["kind"]])
+    if "total_symbols" in data["vocab"]:
+        small = {"total_symbols": 400, "threshold": 2}
+    data |= {"splits": splits, "output_dir": str(place / name), "vocab": {**data["vocab"], **small, **vocab}, **more}
+    data.pop("records", None)
+    made: Config = check_config(as_tuples(data), name).within(place)
+    nmt_prep.run(made, until="outputs" if made.outputs else "encode")
+    return made.run_dir / "outputs" / "text"
+
+
+def same(directory: Path, golden: Path, files: Mapping[str, str]) -> None:
+    for file, expected in files.items():
+        assert (directory / file).read_bytes() == content(golden / expected), file
+
+
+def split_files(split: str, start: str, *languages: str, end: str = "") -> dict[str, str]:
+    return {f"{split}-00000-of-00001.{side}": f"recipes/{start}.{side}{end}" for side in languages}
+
+
+@pytest.mark.parametrize("recipe", sorted(path.stem for path in RECIPES.glob("*.yaml")))
+def test_every_recipe_names_its_source_and_is_small(recipe: str) -> None:
+    text = (RECIPES / f"{recipe}.yaml").read_text("utf-8")
+    title, source, exact, *_ = text.splitlines()
+    assert title.startswith("# ")
+    assert source.startswith("# Recipe: https://github.com/")
+    assert exact.startswith("# Exact: ")
+    data = yaml.safe_load(text)
+    assert data["name"] == recipe
+    page = (REPOSITORY / "docs" / "recipes.md").read_text("utf-8")
+    assert f"`{recipe}`" in page
+
+
+IWSLT14 = {"train": "fairseq-iwslt14.train.bpe", "valid": "fairseq-iwslt14.valid.bpe"}
+WMT14 = {"train": "fairseq-wmt14.out.train", "valid": "fairseq-wmt14.out.valid"}
+EVERY = {"every": 100, "positions": "lines", "split": "valid", "duplicates": "keep"}
+EDINBURGH = {"train": "uedin17.train.bpe", "dev": "uedin17.dev.bpe"}
+DEV = {"ende": {"en": "in/val.en", "de": "in/val.de"}, "frde": PAIRS["frde"]}
+WHOLE: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, str]]] = [
+    ("fairseq-iwslt14-de-en", {"merges": 300}, {}, IWSLT14),
+    ("joeynmt-iwslt14-de-en", {"merges": 300}, {"limits": {"tokens": {"max": 175, "ratio": 1.5}}}, IWSLT14),
+    ("fairseq-wmt14-en-de", {"merges": 500}, {}, WMT14),
+    ("fairseq-wmt18-en-de", {"merges": 500}, {}, WMT14),
+    ("nvidia-transformer-en-de", {"merges": 500}, {}, WMT14),
+    ("fairseq-wmt14-en-fr", {"merges": 500}, {"train": {"hold_out": EVERY}}, WMT14),
+    ("tensorflow-nmt-wmt16-de-en", {"merges": 400}, {}, {"train": "tensorflow-nmt.out"}),
+    ("edinburgh-wmt17-en-de", {"threshold": 10}, {}, EDINBURGH),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", ["ende", "frde"])
+@pytest.mark.parametrize(("name", "vocab", "more", "splits"), WHOLE)
+def test_whole_recipes(
+    tmp_path: Path,
+    golden: Path,
+    server: WebServer,
+    pair: str,
+    name: str,
+    vocab: dict[str, Any],
+    more: dict[str, Any],
+    splits: dict[str, str],
+) -> None:
+    dev = {"splits": {"dev": DEV[pair]}} if "dev" in splits else {}
+    directory = prepared(tmp_path, server, golden, name, pair, vocab, **more, **dev)
+    for split, start in splits.items():
+        same(directory, golden, split_files(split, f"{pair}.{start}", *PAIRS[pair]))
+    if name.startswith("tensorflow"):
+        same(directory, golden, {"vocab.tensorflow_nmt": f"recipes/{pair}.tensorflow-nmt.vocab"})
+    if name.startswith("edinburgh"):
+        same(directory, golden, {f"codes.{side}": f"recipes/{pair}.uedin17.codes" for side in PAIRS[pair]})
+        lists = {f"vocab.subword_nmt.{side}": f"recipes/{pair}.uedin17.vocab.{side}" for side in PAIRS[pair]}
+        same(directory, golden, lists)
+
+
+def test_a_whole_recipe(tmp_path: Path, golden: Path, server: WebServer) -> None:
+    directory = prepared(tmp_path, server, golden, "fairseq-iwslt14-de-en", "frde", {"merges": 300})
+    for split in ("train", "valid"):
+        same(directory, golden, split_files(split, f"frde.fairseq-iwslt14.{split}.bpe", "fr", "de"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "vocab", "files"),
+    [
+        (
+            "sockeye-wmt17-de-en",
+            {"threshold": 5},
+            {
+                "train-00000-of-00001.en": "bpe/0.m30k.en.bpe-v5",
+                "train-00000-of-00001.de": "bpe/0.m30k.de.bpe-v5",
+                "codes.de": "bpe/0.joint-codes",
+                "vocab.subword_nmt.en": "bpe/0.joint-vocab-0",
+                "vocab.subword_nmt.de": "bpe/0.joint-vocab-1",
+            },
+        ),
+        (
+            "sockeye-wmt14-en-de",
+            {},
+            {
+                "train-00000-of-00001.en": "bpe/0.m30k.en.bpe",
+                "train-00000-of-00001.de": "bpe/0.m30k.de.bpe",
+                "vocab.sockeye": "trainers/0.sockeye-min2-pad8.json",
+            },
+        ),
+    ],
+)
+def test_recipes_from_tokens(
+    tmp_path: Path, golden: Path, server: WebServer, name: str, vocab: dict[str, Any], files: dict[str, str]
+) -> None:
+    same(prepared(tmp_path, server, golden, name, "tokens", vocab), golden, files)
+
+
+@pytest.mark.slow
+def test_given_vocabularies(tmp_path: Path, golden: Path, server: WebServer) -> None:
+    texts = {"en": "bpe/0.m30k.en.bpe", "de": "bpe/0.m30k.de.bpe"}
+    url = server.give("/vocab", content(golden / "trainers" / "0.tensorflow-nmt"))
+    given = {"from": {"source": url, "target": url}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PAIRS, "pieces", texts)
+        patch.setitem(SMALL, "subword_nmt", {})
+        directory = prepared(tmp_path, server, golden, "tensorflow-nmt-iwslt15-en-vi", "pieces", given)
+    same(directory, golden, {f"train-00000-of-00001.{side}": path for side, path in texts.items()})
+
+
+@pytest.mark.slow
+def test_words_of_a_truecased_recipe(tmp_path: Path, golden: Path, server: WebServer) -> None:
+    directory = prepared(tmp_path, server, golden, "marian-transformer-wmt17-en-de", "ende", {})
+    for side in ("en", "de"):
+        made = (directory / f"train-00000-of-00001.{side}").read_bytes()
+        expected = content(golden / "recipes" / f"ende.uedin17.train.bpe.{side}")  # with other pieces of the same words
+        assert made.replace(b"@@ ", b"") == expected.replace(b"@@ ", b"")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        *(
+            "alma-de-en",
+            "fairseq-iwslt17-de-fr-en",
+            "fairseq-joint-alignment-en-de",
+            "marian-sentencepiece-ro-en",
+            "marian-transformer-intro-en-de",
+        ),
+        *("mozilla-ru-en", "opennmt-py-wmt17-en-de", "opennmt-tf-wmt-en-de", "opus-mt-fi-en"),
+        *("sockeye-multilingual-iwslt17", "t2t-ende-wmt32k", "t2t-enfr-wmt32k", "t2t-enzh-wmt32k", "thumt-wmt18-zh-en"),
+    ],
+)
+def test_other_recipes_run(tmp_path: Path, golden: Path, server: WebServer, recipe: str) -> None:
+    prepared(tmp_path, server, golden, recipe, "ende", {})
+    pairs = nmt_prep.open_run(tmp_path / recipe).counts.to_pylist()
+    assert min(row["encoded"] for row in pairs) > 450

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _nmt_prep_core import bpe_last_merges, bpe_learn_merges
 
+from nmt_prep.base.columns import Ragged
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords import ByteBPETokenizer, Tokenizer, load_tokenizer
 from nmt_prep.subwords.dialect import CountColumns
@@ -159,6 +161,23 @@ def test_ranks_and_published_models(shared: Path, tmp_path: Path) -> None:
         assert tokenizer.encode_batch(LANGUAGES[:12]).to_lists() == old.encode_batch(LANGUAGES[:12]).to_lists()
     with pytest.raises(VocabularyError, match=r"tiktoken's ranks contain no special tokens; use a tokenizer\.json"):
         extended(path, [], 0, tokens=["<2am>"])
+
+
+def test_merges_are_those_of_training_if_symbols_are_bytes() -> None:
+    vocabulary = ByteBPETokenizer.train(LANGUAGES, 340).vocabulary
+    texts = [*vocabulary.tokens[:258]]
+    ids = {text: number for number, text in enumerate(texts) if text}
+    words = columns(ByteBPETokenizer(vocabulary), LANGUAGES)
+    rows = Ragged.from_lists([[ids[bytes([byte])] for byte in word.encode()] for word in words.texts.strings()])
+    learned = bpe_learn_merges(texts, *rows.contiguous(), words.counts, [], 82, 0, 1)
+    assert learned.reshape(-1, 3).tolist() == vocabulary.merges.tolist()
+    never = [vocabulary.tokens[258]]
+    assert bpe_learn_merges(texts, *rows.contiguous(), words.counts, never, 1, 0, 1).tolist() != learned[:3].tolist()
+    for wrong in ((texts[:9], *rows.contiguous(), words.counts), (texts, *rows.contiguous(), -words.counts)):
+        with pytest.raises(ValueError, match=r"a word has an unknown symbol|counts must be 1 or more"):
+            bpe_learn_merges(*wrong, [], 1, 0, 1)
+    with pytest.raises(ValueError, match="a symbol is too large"):
+        bpe_last_merges(np.array([1 << 21], np.int32), np.array([0, 1]), np.zeros(1, np.int64), np.zeros(0, np.int32))
 
 
 def test_ids_with_gaps_are_refused(tmp_path: Path) -> None:

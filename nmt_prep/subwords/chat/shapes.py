@@ -281,24 +281,22 @@ def _common(alone: Sequence[object], ids: Sequence[object]) -> int:
 
 def _treatment(template: ChatTemplate, system: str | None, around: tuple[str, str, str], answers: bool) -> Treatment:
     """Returns what the template does with the texts of users, or with answers."""
-    outcomes = rendered_texts(template, system, around, _PROBES, answers)
+    pairs = [("x", probe) if answers else (probe, "x") for probe in _PROBES]
+    outcomes = [pair and pair[answers] for pair in rendered_pairs(template, system, around, pairs)]
     for treatment in _TREATMENTS:
         if outcomes == [treatment.of(probe) for probe in _PROBES]:
             return treatment
     return Treatment("render")
 
 
-def rendered_texts(
-    template: ChatTemplate, system: str | None, around: tuple[str, str, str], texts: Sequence[str], answers: bool
-) -> list[str | None]:
-    """Returns what the template makes of texts, rendered one by one; None for one around which it writes other text."""
-    marks = [f"{_OPEN}0{kind}{_CLOSE}" for kind in (USER, ANSWER)]
-    turns = [[marks[0], text] if answers else [text, marks[1]] for text in texts]
+def rendered_pairs(
+    template: ChatTemplate, system: str | None, around: tuple[str, str, str], pairs: Sequence[tuple[str, str]]
+) -> list[tuple[str, str] | None]:
+    """Returns what the template makes of prompts and answers; None if it writes other text around them."""
     before, between, after = around
-    head, tail = (before + marks[0] + between, after) if answers else (before, between + marks[1] + after)
-    made: list[str | None] = []
-    for rendered in template.render([(conversation(system, turn), False) for turn in turns]):
-        whole = rendered.text
-        same = whole.startswith(head) and whole[len(head) :].endswith(tail)
-        made.append(whole[len(head) : len(whole) - len(tail)] if same else None)
+    made: list[tuple[str, str] | None] = []
+    for text, _ in template.render([(conversation(system, pair), False) for pair in pairs]):
+        whole = len(text) >= len(before) + len(after) and text.startswith(before) and text.endswith(after)
+        parts = text[len(before) : len(text) - len(after)].split(between) if whole and between else []
+        made.append((parts[0], parts[1]) if len(parts) == 2 else None)
     return made

@@ -108,19 +108,29 @@ def _compiled(source: str, variables: dict[str, Any]) -> list[Any]:
     environment.globals["raise_exception"] = fail
     template = environment.from_string(source)
 
+    given = {**template.globals, **variables, "tools": None, "documents": None}
+
     def render(messages: Any, prompted: bool) -> list[Any]:
         written.clear()
         spans.clear()
-        size = 0
-        given = {"messages": messages, "tools": None, "documents": None, "add_generation_prompt": prompted}
-        for text in template.generate({**variables, **given}):
-            written.append(text)
-            size += len(text)
-            if size > LONGEST:
-                raise ValueError(f"gives more than {LONGEST:,} characters")
+        left = LONGEST
+        context = template.new_context({**given, "messages": messages, "add_generation_prompt": prompted}, shared=True)
+        try:
+            for text in template.root_render_func(context):
+                written.append(text)
+                left = _left(left, text)
+        except Exception:  # noqa: BLE001  (this raises it again, with lines of the template)
+            environment.handle_exception()
         return ["".join(written), list(spans)]
 
     return [render, _searched(environment.parse(source))]
+
+
+def _left(characters: int, text: str) -> int:
+    """Returns how many characters a conversation may have after a text."""
+    if len(text) > characters:
+        raise ValueError(f"gives more than {LONGEST:,} characters")
+    return characters - len(text)
 
 
 def _searched(tree: Any) -> list[str]:

@@ -31,8 +31,8 @@ from nmt_prep.subwords.chat.shapes import (
     Shapes,
     Treatment,
     TurnShape,
+    rendered_pairs,
     rendered_row,
-    rendered_texts,
     shapes_of,
 )
 from nmt_prep.subwords.chat.template import ChatTemplate
@@ -81,7 +81,7 @@ class RowMaker:
     def rows(self, prompts: pa.Array, answers: pa.Array, system: str | None, threads: int | None = None) -> PairColumns:
         """Returns a row for each pair of prompt and answer, both ``large_string``."""
         shapes, tokenizer = self.shapes(system), self.vocabulary.load()
-        user, answer, odd = self._treated(prompts, answers, shapes, system)
+        user, answer, odd = _treated(self.template, shapes, system, prompts, answers)
         ids, bounds = _encoded(shapes.only, tokenizer, user, answer, threads)
         if odd.any() and self.template is not None:
             order, rows = np.arange(len(ids)), list[list[int]]()
@@ -124,7 +124,7 @@ class RowMaker:
         shapes, tokenizer, pairs = self.shapes(system), self.vocabulary.load(), len(prompts)
         if isinstance(shapes.several, str) and turns.max(initial=0) > 1:
             raise VocabularyError(shapes.several)
-        user, answer, _ = self._treated(prompts, answers, shapes, system)
+        user, answer, _ = _treated(self.template, shapes, system, prompts, answers)
         items = _ranges(np.arange(1, pairs + 1) - turns, turns)  # index of each turn's pair
         number, of = _ranges(np.zeros(pairs, np.int64), turns), np.repeat(turns, turns)
         kinds = np.where(of == 1, 0, np.where(number == 0, 1, np.where(number == of - 1, 3, 2)))
@@ -147,16 +147,6 @@ class RowMaker:
         counts = np.concatenate([[0], np.cumsum(counted)])[np.concatenate([[0], rows_end])]
         return _columns(Ragged(joined.values, row_offsets), Ragged(spans[counted].ravel().astype(np.int32), 2 * counts))
 
-    def _treated(
-        self, prompts: pa.Array, answers: pa.Array, shapes: Shapes, system: str | None
-    ) -> tuple[pa.Array, pa.Array, npt.NDArray[np.bool_]]:
-        """Returns the texts as the template writes them, and True for rows around which it writes other text."""
-        if self.template is None:
-            return prompts, answers, np.zeros(len(prompts), np.bool_)
-        user, changed = _treated(self.template, shapes, system, prompts, answers=False)
-        answer, also = _treated(self.template, shapes, system, answers, answers=True)
-        return user, answer, changed | also
-
 
 @kept(64)
 def _shapes(maker: RowMaker, system: str | None) -> Shapes:
@@ -175,29 +165,32 @@ def _columns(ids: Ragged, bounds: Ragged) -> PairColumns:
 
 
 def _treated(
-    template: ChatTemplate, shapes: Shapes, system: str | None, texts: pa.Array, *, answers: bool
-) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+    template: ChatTemplate | None, shapes: Shapes, system: str | None, prompts: pa.Array, answers: pa.Array
+) -> tuple[pa.Array, pa.Array, npt.NDArray[np.bool_]]:
     """Returns texts as the template writes them, of which only those that it may change are rendered.
 
     Texts around which it writes other text are unchanged, and marked with True.
     """
-    treatment = shapes.answer if answers else shapes.user
-    asked = np.full(len(texts), treatment.method == "render")
-    if treatment.method != "render":
-        asked |= np.asarray(pc.equal(pc.binary_length(texts), 0))
-        for searched in shapes.searched:
-            asked |= np.asarray(pc.match_substring(texts, searched))
-    treated = texts
-    if (strip := _STRIPS.get(treatment.method)) is not None:
-        treated = getattr(pc, strip)(texts, characters=treatment.characters or _WHITE)
-    if not asked.any():
-        return treated, asked
-    written = rendered_texts(template, system, shapes.around, texts.filter(pa.array(asked)).to_pylist(), answers)
-    rendered = pa.array(written, pa.large_string())
+    asked, treated = np.zeros(len(prompts), np.bool_), list[pa.Array]()
+    for texts, treatment in ((prompts, shapes.user), (answers, shapes.answer)):
+        if treatment.method == "render":
+            asked[:] = True
+        elif template is not None:
+            asked |= np.asarray(pc.equal(pc.binary_length(texts), 0))
+            for searched in shapes.searched:
+                asked |= np.asarray(pc.match_substring(texts, searched))
+        strip = _STRIPS.get(treatment.method)
+        treated.append(getattr(pc, strip)(texts, characters=treatment.characters or _WHITE) if strip else texts)
     odd = asked.copy()
-    odd[asked] = np.asarray(rendered.is_null())
-    replaced = pc.replace_with_mask(treated, pa.array(asked), rendered)
-    return pc.coalesce(replaced, texts), odd
+    if template is not None and asked.any():
+        rows = pa.array(asked)
+        pairs = zip(*(texts.filter(rows).to_pylist() for texts in (prompts, answers)), strict=True)
+        made = rendered_pairs(template, system, shapes.around, list(pairs))
+        odd[asked] = [pair is None for pair in made]
+        for side, texts in enumerate((prompts, answers)):
+            rendered = pa.array([None if pair is None else pair[side] for pair in made], pa.large_string())
+            treated[side] = pc.coalesce(pc.replace_with_mask(treated[side], rows, rendered), texts)
+    return treated[0], treated[1], odd
 
 
 def _encoded(

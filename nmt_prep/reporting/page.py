@@ -18,6 +18,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Json], Iterable[Content]]]] = {
     "lengths": ("Lengths", lengths.section),
     "vocabularies": ("Vocabularies", encoded.vocabularies),
     "duplicates": ("Duplicates and leaks", duplicates.section),
+    "rows": ("Rows of a language model", encoded.rows),
     "batches": ("Batches", encoded.batches),
     "training": ("Stages of training", training.section),
     "examples": ("Examples", encoded.examples),

@@ -280,6 +280,41 @@ def _vocabulary(summary: Json, side: str) -> dict[str, str | int]:
 _BATCHES = ["batches an epoch", "pairs a batch", "ids a batch", "padding", "pairs left out", "of all"]
 
 
+def row_table(summary: Json) -> Table:
+    """Returns the lengths of the rows of each split, in the tokens of the model."""
+    rows = [
+        [
+            split,
+            facts["rows"],
+            facts["ids"],
+            f"{facts['ids'] / facts['rows']:,.1f}" if facts["rows"] else "-",
+            *facts["percentiles"].values(),
+            facts["longest"],
+            f"{facts['counted']:.1%}",
+        ]
+        for split, facts in summary.get("rows", {}).items()
+    ]
+    return Table("Rows", ["split", "rows", "tokens", "mean", "median", "90 %", "99 %", "longest", "in the loss"], rows)
+
+
+def packing_table(summary: Json) -> Table:
+    """Returns how rows of each split fill longer rows."""
+    rows = [
+        [
+            split,
+            int(length),
+            packing["longer"],
+            percent(packing["longer"], facts["rows"]),
+            f"{1 - packing['fill']:.2%}" if packing["fill"] else "-",
+            f"{max(1 - facts['ids'] / (facts['rows'] * int(length)), 0):.1%}" if facts["rows"] else "-",
+        ]
+        for split, facts in summary.get("rows", {}).items()
+        for length, packing in facts["row_lengths"].items()
+    ]
+    head = ["split", "row_length", "longer", "share", "packing wastes", "padding wastes"]
+    return Table("Rows in rows of a length", head, rows)
+
+
 def batch_table(summary: Json) -> Table:
     """Returns the batches of each split with the settings of the config."""
     rows = [
@@ -335,6 +370,8 @@ TABLES: tuple[Callable[[Json], Table], ...] = (
     vocabulary_table,
     language_table,
     comparison_table,
+    row_table,
+    packing_table,
     batch_table,
     stages_table,
     record_table,

@@ -129,8 +129,11 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         "splits": {name: _split(info.splits[name]) for name in config.splits},
         "batches": {
             name: [as_json(estimate) for estimate in estimate_batches(job.directory_of(Encode), info, name)]
+            if info.layout != "causal"
+            else []
             for name in config.splits
         },
+        **_rows(job, info),
         **column_facts(job.directory_of(Encode), info),
         "training": training_facts(
             config, {corpus.name: corpus.pairs for corpus in info.corpora["train"]}, text.get("train", {})
@@ -148,6 +151,15 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
             "records": {name: [shard.sha256 for shard in info.splits[name].shards] for name in config.splits},
         },
     }
+
+
+def _rows(job: Job, info: DatasetInfo) -> Json:
+    """Returns the section on rows of a causal language model; none for other records."""
+    if info.layout != "causal":
+        return {}
+    from nmt_prep.reporting.row_facts import row_facts  # noqa: PLC0415  (loads numpy)
+
+    return {"rows": row_facts(job.directory_of(Encode), info, built_vocabularies(job)["target"].load())}
 
 
 COMPARED_PAIRS = 10_000

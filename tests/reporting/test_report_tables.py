@@ -45,6 +45,9 @@ def shown(toy: Path) -> tuple[dict[str, Any], str, str]:
     summary["languages_of_sides"] = {"source": {"en": counts}}
     fit = {"lines": 1, "words": 3, "characters": 9, "pieces": 6, "unknown": 0, "partial": 2, "size": 8, "unused": 2}
     summary["comparison"] = {"of the run": {"source (en)": {**fit, "cut": [("words", 3)]}}}
+    row = {"rows": 9, "ids": 900, "counted": 0.25, "longest": 250, "percentiles": {"50": 90, "90": 150, "99": 240}}
+    packing = {"row_lengths": {"512": {"longer": 0, "fill": 0.99}}, "examples": [[["<b>To", False], ["zu", True]]]}
+    summary["rows"] = {"train": {**row, **packing}}
     stage = {"name": "start", "rows": 8000, "mix": {"toy": 1.0}, "epochs": {"toy": 2.0}, "modifiers": ["Typos"]}
     summary["training"] = {"stages": [stage], "examples": []}
     return summary, render_text(summary), render_page(summary)

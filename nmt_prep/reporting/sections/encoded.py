@@ -25,6 +25,8 @@ from nmt_prep.reporting.report_tables import (
     cut_word_table,
     document_table,
     language_table,
+    packing_table,
+    row_table,
     segment_table,
     setting_table,
     vocabulary_table,
@@ -116,6 +118,32 @@ def batches(summary: Json) -> Iterator[Content]:
         "setting."
     )
     yield setting_table(summary, split).markup()
+
+
+def rows(summary: Json) -> Iterator[Content]:
+    """Yields the content of the section on rows of a causal language model; empty for other records."""
+    if not summary.get("rows"):
+        return
+    yield explanation(
+        "Rows are a prompt and its translation, in tokens of the model. The loss is that of the translation."
+    )
+    yield row_table(summary).markup()
+    yield explanation(
+        "What rows of row_length tokens waste if loaders pack them, or if each holds one row "
+        "of the records and padding. Loaders drop or cut rows that are longer."
+    )
+    yield packing_table(summary).markup()
+    shown = [row for facts in summary["rows"].values() for row in facts["examples"]]
+    yield el("h3", "Examples")
+    yield explanation("What counts for the loss is shaded.")
+    texts = ([el("mark" if counts else "span", _on_lines(text)) for text, counts in row] for row in shown)
+    yield el("ol", (el("li", el("bdi", text, class_="row")) for text in texts), class_="examples")
+
+
+def _on_lines(text: str) -> Iterator[Content]:
+    for number, line in enumerate(text.split("\n")):
+        yield el("br") if number else None
+        yield line
 
 
 def examples(

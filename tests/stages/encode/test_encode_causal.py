@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +211,26 @@ def test_outputs_that_rows_cannot_have(
     with pytest.raises(ConfigError) as caught:
         config(tmp_path, {"layout": "causal", "template": "chat"}, outputs=[output], **more)
     assert problem in str(caught.value)
+
+
+def test_the_report_of_rows(tmp_path: Path) -> None:
+    records = {"layout": "causal", "template": "chat", "prompts": "{source}"}
+    nmt_prep.run(config(tmp_path, records))
+    summary = json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())
+    facts, lengths = summary["rows"]["train"], summary["splits"]["train"]
+    rows = rows_in(tmp_path / "run")
+    assert (facts["rows"], facts["longest"]) == (22, lengths["longest_source"])
+    assert facts["row_lengths"]["512"] == {"longer": 0, "fill": round(facts["ids"] / 1024, 4)}
+    counted = sum(end - start for _, (start, end) in rows)
+    assert facts["counted"] == round(counted / facts["ids"], 4)
+    shown = [[(text, counts) for text, counts in example] for example in facts["examples"]]
+    assert ["".join(text for text, _ in example) for example in shown] == [text for text, _ in rows[:3]]
+    assert all(
+        example[1][0].endswith("<|im_end|>\n") and [counts for _, counts in example] == [False, True]
+        for example in shown
+    )
+    page = (tmp_path / "run" / "report" / "index.html").read_text("utf-8")
+    assert f"<mark>{escape(shown[0][1][0].strip())}<br></mark>" in page
 
 
 def test_prompts_can_have_the_context_of_a_document(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "records": Benchmark(),
     "input": Benchmark(readme="get_iterator|layout example"),
     "torch": Benchmark(readme="grouped by length"),
+    "rows": Benchmark(readme="as they are"),
     "causal": Benchmark(readme="pack_dataset"),
     "stream": Benchmark(readme="stream, plain"),
     "whole_run": Benchmark(readme="whole run"),

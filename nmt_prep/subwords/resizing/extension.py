@@ -29,6 +29,7 @@ from nmt_prep.subwords.tokenizer_json import SPACE
 _WORDS = r" ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+"  # Only letters are merged
 
 _MARGIN = 0.01  # of the score of a new unigram piece; larger than the rounding of sums of scores in long lines
+_MOST_BYTES = 4  # of a character
 _LEAST = 2  # occurrences of a pair to merge
 # Share of the words of other languages that all merges together may change: less than the 0.1 % that is promised, since
 # more changes are expected in words that were not seen.
@@ -81,13 +82,24 @@ def learned_pieces(
 
 
 def piece_rate(tokenizer: Tokenizer, words: CountColumns, threads: int) -> float:
-    """Returns the number of pieces per character of words."""
+    """Returns the number of pieces per character of words; an unknown character counts as four."""
     if isinstance(tokenizer, ByteBPETokenizer):
         rows = tokenizer.encode_pretokens(words.texts, threads)
     else:
         rows = tokenizer.encode_batch(words.texts.to_arrow(), threads)
-    characters = pc.utf8_length(words.texts.to_arrow()).to_numpy(zero_copy_only=False)
-    return int((rows.lengths * words.counts).sum()) / max(int((characters * words.counts).sum()), 1)
+    counts = _character_counts(words)
+    lacking = sum(counts[character] for character in tokenizer.uncovered([*counts]))
+    return (int((rows.lengths * words.counts).sum()) + _MOST_BYTES * lacking) / max(sum(counts.values()), 1)
+
+
+def _character_counts(words: CountColumns) -> dict[str, int]:
+    """Returns how often each character occurs, the most frequent first."""
+    texts = words.texts.to_arrow()
+    points = np.frombuffer("".join(texts.to_pylist()).encode("utf-32-le"), np.int32)
+    lengths = pc.utf8_length(texts).to_numpy(zero_copy_only=False)
+    counts = np.bincount(points, np.repeat(words.counts, lengths))
+    listed = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
+    return {chr(point): int(counts[point]) for point in listed}
 
 
 def _starts(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
@@ -97,12 +109,7 @@ def _starts(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
 
 def _characters(tokenizer: Tokenizer, words: CountColumns) -> list[str]:
     """Returns the characters of words without a piece of their own, the most frequent first."""
-    texts = words.texts.to_arrow()
-    points = np.frombuffer("".join(texts.to_pylist()).encode("utf-32-le"), np.int32)
-    lengths = pc.utf8_length(texts).to_numpy(zero_copy_only=False)
-    counts = np.bincount(points, np.repeat(words.counts, lengths))
-    listed = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-    seen = [chr(point) for point in listed.tolist() if chr(point).isprintable() and not chr(point).isspace()]
+    seen = [each for each in _character_counts(words) if each.isprintable() and not each.isspace()]
     if isinstance(tokenizer, ByteBPETokenizer):
         rows = tokenizer.encode_pretokens(TextColumn.from_strings(seen), 1)
         return [character for character, size in zip(seen, rows.lengths.tolist(), strict=True) if size > 1]

@@ -15,7 +15,7 @@ from nmt_prep.base.columns import Ragged
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords import ByteBPETokenizer, Tokenizer, load_tokenizer
 from nmt_prep.subwords.dialect import CountColumns
-from nmt_prep.subwords.resizing import LanguageWords, NewPiece, editable, learned_pieces, word_counts
+from nmt_prep.subwords.resizing import LanguageWords, NewPiece, editable, learned_pieces, piece_rate, word_counts
 from tests.subwords.resizing.test_pruning import check_library
 from tests.subwords.resizing.texts import LANGUAGES
 from tests.subwords.sentencepiece.json_models import SPECIAL, added, bpe, content, data, metaspace, unigram
@@ -178,6 +178,13 @@ def test_merges_are_those_of_training_if_symbols_are_bytes() -> None:
             bpe_learn_merges(*wrong, [], 1, 0, 1)
     with pytest.raises(ValueError, match="a symbol is too large"):
         bpe_last_merges(np.array([1 << 21], np.int32), np.array([0, 1]), np.zeros(1, np.int64), np.zeros(0, np.int32))
+
+
+def test_unknown_characters_make_a_language_less_known(tmp_path: Path) -> None:
+    tokenizer = load_tokenizer(model(tmp_path))
+    rates = [piece_rate(tokenizer, columns(tokenizer, lines), 1) for lines in (["the slow"], ["今天天气 很好"])]
+    assert rates[0] < 1
+    assert rates[1] == 4  # four pieces, and six unknown characters, of seven characters
 
 
 def test_ids_with_gaps_are_refused(tmp_path: Path) -> None:

@@ -9,31 +9,50 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 TARGET = REPOSITORY / "docs" / "config.md"
+EXAMPLES_FILE = REPOSITORY / "scripts" / "config_examples.txt"  # lines "anchor of a key: value in YAML"
+EXAMPLES = dict(line.split(": ", 1) for line in EXAMPLES_FILE.read_text("utf-8").splitlines())
 
 INTRODUCTION = """\
 # Config reference
 
 <!-- Written by scripts/make_config_reference.py; do not edit. -->
 
-A config is one YAML 1.2 file. Here are all its keys, section by section. Unknown keys are refused, and so is any value
-that is not allowed; the message lists every problem of the file. Integers may be written as `1e8`. An amount is a
-number of bytes, with or without a unit: `500MB` (powers of 1,000) or `512MiB` (powers of 1,024).
-[configs/](../configs) has whole files to start from, and `nmt-prep schema` prints the JSON schema, with which editors
-complete and check the YAML.
+A config is one YAML 1.2 file. This page lists all its keys, section by section. Unknown keys and values that are not
+allowed are errors, and the message lists every problem in the file.
+
+- [configs/](../configs) contains complete files to start from.
+- `nmt-prep schema` prints the JSON schema, with which editors complete and check the YAML.
+- Each key has an anchor: `config.md#clean.dedup.keep` links to a key of a section, `config.md#seed` to a top-level key.
+
+## Amounts
+
+Integers may be written as `1e8`. An amount of bytes may have a unit: `500MB` (powers of 1,000) or `512MiB` (powers of
+1,024).
 """
 
-_COLUMNS = ("Key", "Type", "Default", "Allowed values", "Meaning")
+_COLUMNS = ("Key", "Type", "Default", "Example", "Meaning")
+_TOLD_BY_TYPE = ("true or false", "a mapping", "a text", "a list of mappings")
+_LONGEST_DEFAULT = 80
 _BRACKETS = {"{": 1, "(": 1, "}": -1, ")": -1}
 _AMOUNT = [{"type": "integer"}, {"type": "string"}]
 _UNITS = (("GB", 10**9), ("MB", 10**6), ("GiB", 2**30), ("MiB", 2**20))
 _TYPES = {"string": "text", "boolean": "true or false", "null": "null", "object": "mapping"}
+
+
+class Section(NamedTuple):
+    """A section of the page: heading, path of its keys in a config, start of their anchors, and schema."""
+
+    heading: str
+    path: str
+    prefix: str
+    model: Mapping[str, Any]
 
 
 @dataclass
@@ -42,57 +61,90 @@ class Reference:
 
     Attributes:
         schema: the JSON schema of a config.
-        anchors: headings of the sections found so far, by the names of their definitions.
-        pending: sections that are not written yet: heading and name of the definition.
+        headings: headings of the sections found so far, by the names of their definitions.
+        examples: the example of each key, by its anchor, with the schema of the key.
+        pending: sections that are not written yet.
     """
 
     schema: Mapping[str, Any]
-    anchors: dict[str, str] = field(default_factory=dict)
-    pending: list[tuple[str, str]] = field(default_factory=list)
+    headings: dict[str, str] = field(default_factory=dict)
+    examples: dict[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    pending: list[Section] = field(default_factory=list)
 
     def page(self) -> str:
         """Returns the text of docs/config.md."""
-        parts = [INTRODUCTION, self._section("Top level", "", self.schema)]
+        parts = [INTRODUCTION, self._section(Section("Top level", "", "", self.schema))]
         while self.pending:
-            path, name = self.pending.pop(0)
-            parts.append(self._section(self.anchors[name], path, self.schema["$defs"][name]))
+            parts.append(self._section(self.pending.pop(0)))
         return "\n".join(parts)
 
-    def _section(self, heading: str, path: str, model: Mapping[str, Any]) -> str:
+    def _section(self, section: Section) -> str:
         deeper = len(self.pending)
-        required = model.get("required", ())
+        model = section.model
         rows = [_COLUMNS, ("---",) * len(_COLUMNS)]
         for key, value in model["properties"].items():
             allowed, meaning = split_description(value["description"])
-            kind = self._type(value, f"{path}.{key}".lstrip("."))
-            rows.append((f"`{key}`", kind, _default(value, key in required), allowed, sentence(meaning)))
+            path, name = (f"{start}.{key}".lstrip(".") for start in (section.path, section.prefix))
+            kind = self._type(value, path)
+            shown = example(value, (name, path))
+            self.examples[name] = (shown, value)
+            link = "" if name in map(anchor, self.headings.values()) else f'<a id="{name}"></a>'
+            default = _default(value, key in model.get("required", ()))
+            text = sentence(meaning) + ("" if allowed in _TOLD_BY_TYPE else f" Allowed: {allowed}.")
+            rows.append((f"{link}`{key}`", kind, default, f"`{key}: {shown}`", text))
         self.pending[:] = self.pending[deeper:] + self.pending[:deeper]  # subsections come right after their section
         table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
-        return f"## {heading}\n\n{model['description'].replace('``', '`')}\n\n{table}\n"
+        return f"## {section.heading}\n\n{model['description'].replace('``', '`')}\n\n{table}\n"
 
     def _type(self, value: Mapping[str, Any], path: str) -> str:
-        if "$ref" in value:
-            return self._link(value["$ref"], path)
         if value.get("anyOf") == _AMOUNT:
-            return "amount"
+            return "[amount](#amounts)"
+        if "$ref" in value or "discriminator" in value:
+            return self._kinds([option["$ref"] for option in value.get("oneOf", [value])], path)
         if "anyOf" in value or "oneOf" in value:
             options = value.get("anyOf") or value["oneOf"]
             return " or ".join(dict.fromkeys(self._type(option, path) for option in options))
         if value["type"] == "array":
             return f"list of {self._type(value['items'], f'{path}[]')}"
-        items = [*value.get("patternProperties", {}).values(), value.get("additionalProperties")]
-        if isinstance(items[0], Mapping):
-            return f"mapping to {self._type(items[0], f'{path}.*')}"
-        return _TYPES.get(value["type"], value["type"])
+        items = [*value.get("patternProperties", {}).values(), value.get("additionalProperties")][0]
+        name = _TYPES.get(value["type"], value["type"])
+        return f"mapping to {self._type(items, f'{path}.*')}" if isinstance(items, Mapping) else name
 
-    def _link(self, reference: str, path: str) -> str:
-        name = reference.rpartition("/")[2]
-        if name not in self.anchors:
-            path = name.lower() if path.endswith("[]") else path
-            kind = self.schema["$defs"][name]["properties"].get("kind", {}).get("const")
-            self.anchors[name] = f"{path} of kind {kind}" if kind else path
-            self.pending.append((path, name))
-        return f"[{self.anchors[name]}](#{anchor(self.anchors[name])})"
+    def _kinds(self, references: Sequence[str], path: str) -> str:
+        """Returns the type of a mapping with a key ``kind``. Keys that all kinds have get a section of their own."""
+        first, *others = (self.schema["$defs"][_name(reference)]["properties"] for reference in references)
+        shared = {key: value for key, value in first.items() if all(other.get(key) == value for other in others)}
+        path = _without_items(path)
+        if len(references) == 1:
+            shared = {}
+        elif shared and _name(references[0]) not in self.headings:
+            model = {"description": "Keys of every kind.", "properties": shared}
+            self.pending.append(Section(f"{path} of every kind", path, path, model))
+        return " or ".join(self._link(reference, path, shared) for reference in references)
+
+    def _link(self, reference: str, path: str, shared: Mapping[str, Any]) -> str:
+        name = _name(reference)
+        if name not in self.headings:
+            path = _without_items(path)
+            model = self.schema["$defs"][name]
+            kind = model["properties"].get("kind", {"const": ""})
+            suffix = kind.get("const", "existing")
+            own = {key: value for key, value in model["properties"].items() if key not in shared}
+            self.headings[name] = f"{path} of kind {suffix}" if "const" in kind and suffix else path
+            if suffix == "existing":
+                self.headings[name] = f"{path} with from"
+            prefix = f"{path}.{suffix}".rstrip(".")
+            self.pending.append(Section(self.headings[name], path, prefix, {**model, "properties": own}))
+        return f"[{self.headings[name]}](#{anchor(self.headings[name])})"
+
+
+def _name(reference: str) -> str:
+    return reference.rpartition("/")[2]
+
+
+def _without_items(path: str) -> str:
+    """Returns the path of a section. Corpora have a section of their own name."""
+    return "corpus" if path == "splits.*[]" else re.sub(r"\[\]|\.\*", "", path)
 
 
 def anchor(heading: str) -> str:
@@ -124,6 +176,21 @@ def amount(size: int) -> str:
     return next((f"{size // factor}{unit}" for unit, factor in _UNITS if size % factor == 0), str(size))
 
 
+def example(value: Mapping[str, Any], paths: Sequence[str]) -> str:
+    """Returns a value of a key in YAML: its line in ``config_examples.txt``, or a choice that is not the default."""
+    for path in paths:
+        if path in EXAMPLES:
+            return EXAMPLES[path]
+    options = value.get("anyOf", value.get("oneOf", [value]))
+    constants = [constant for option in options for constant in option.get("enum", [option.get("const")])]
+    choices = [constant for constant in constants if constant is not None]
+    if any(option.get("type") == "boolean" for option in options):
+        choices += ["true", "false"] if value.get("default") is True else ["false", "true"]
+    if not choices:
+        raise ValueError(f"add an example of {paths[0]} to {EXAMPLES_FILE.name}")
+    return str(next((choice for choice in reversed(choices) if choice != value.get("default")), choices[0]))
+
+
 def _code(text: str) -> str:
     """Marks characters as code that Markdown would take for markup."""
     return re.sub(r"\{[^{}]*\}|<[^<>]*>|\*", r"`\g<0>`", text)
@@ -136,7 +203,8 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
         default = value["default"]
         if value.get("anyOf") == _AMOUNT:
             default = amount(default)
-        return f"`{default if isinstance(default, str) else json.dumps(default, ensure_ascii=False)}`"
+        text = default if isinstance(default, str) else json.dumps(default, ensure_ascii=False)
+        return f"`{text}`" if len(text) <= _LONGEST_DEFAULT else f"{len(default)} values"
     if value.get("type") == "object":
         return "`{}`"
     return "as listed there" if "$ref" in value or "oneOf" in value else "none"

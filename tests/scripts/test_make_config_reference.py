@@ -3,10 +3,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import jsonschema
 import make_config_reference
 import pytest
-from make_config_reference import Reference, amount, anchor, split_description
+from make_config_reference import EXAMPLES, Reference, amount, anchor, example, split_description
 
+from nmt_prep.config.file import parse_yaml
 from nmt_prep.runs.checks import json_schema
 
 
@@ -17,19 +19,56 @@ def page_of(properties: dict[str, Any], **definitions: Any) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith(("| ---", "| Key"))]
 
 
+@pytest.fixture
+def examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives the keys of small schemas an example."""
+    keys = ("name", "size", "memory", "tag", "shards", "splits", "vocab", "corpus.url", "corpus.url.both", "vocab.size")
+    monkeypatch.setattr(make_config_reference, "EXAMPLES", dict.fromkeys(keys, "x"))
+
+
 def test_the_page_is_current() -> None:
     assert make_config_reference.TARGET.read_text("utf-8") == Reference(json_schema()).page(), (
         "run scripts/make_config_reference.py"
     )
 
 
-def test_every_key_of_the_schema_has_a_row() -> None:
+def test_every_key_has_a_row_and_a_valid_example() -> None:
     schema = json_schema()
-    rows = re.findall(r"^\| `([\w-]+)` \|", make_config_reference.TARGET.read_text("utf-8"), re.MULTILINE)
-    keys = [key for model in (schema, *schema["$defs"].values()) for key in model["properties"]]
-    assert sorted(rows) == sorted(keys)
+    reference = Reference(schema)
+    rows = re.findall(r"^\| (?:<a id=\"([^\"]+)\"></a>)?`([\w-]+)` \|", reference.page(), re.MULTILINE)
+    anchors = [name for name, _ in rows if name]
+    assert len(anchors) == len({*anchors}) > 250
+    assert {key for _, key in rows} == {
+        key for model in (schema, *schema["$defs"].values()) for key in model["properties"]
+    }
+    for name, (shown, value) in reference.examples.items():
+        given = parse_yaml(f"key: {shown}", name)[0]["key"]
+        jsonschema.Draft202012Validator({**value, "$defs": schema["$defs"]}).validate(given)
+    names = {re.sub(r"\.\w+(?=\.\w+$)", "", name) for name in reference.examples}  # keys of several kinds share one
+    assert EXAMPLES.keys() <= names | reference.examples.keys()
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"enum": ["a", "b"], "default": "b"}, "a"),
+        ({"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}], "default": None}, "b"),
+        ({"const": "t2t", "default": "t2t"}, "t2t"),
+        ({"type": "boolean", "default": True}, "false"),
+        ({"anyOf": [{"type": "boolean"}, {"type": "null"}], "default": None}, "true"),
+    ],
+)
+def test_examples_of_choices(value: dict[str, Any], shown: str) -> None:
+    assert example(value, ["some.key"]) == shown
+
+
+def test_other_keys_need_an_example() -> None:
+    assert example({"type": "integer"}, ["no.such.seed", "seed"]) == EXAMPLES["seed"]
+    with pytest.raises(ValueError, match=r"add an example of some\.key to config_examples\.txt"):
+        example({"type": "integer"}, ["some.key"])
+
+
+@pytest.mark.usefixtures("examples")
 def test_types_defaults_and_allowed_values() -> None:
     assert page_of(
         {
@@ -38,7 +77,7 @@ def test_types_defaults_and_allowed_values() -> None:
             "memory": {
                 "anyOf": [{"type": "integer"}, {"type": "string"}],
                 "default": 2_000_000_000,
-                "description": "an amount >= 256MB: a bound",
+                "description": "an amount: max",
             },
             "tag": {
                 "anyOf": [{"type": "string"}, {"type": "null"}],
@@ -48,24 +87,31 @@ def test_types_defaults_and_allowed_values() -> None:
             "shards": {
                 "type": "object",
                 "additionalProperties": {"type": "integer"},
-                "description": "numbers by split: how many",
+                "description": "by split: how many",
             },
+            "on": {"type": "boolean", "default": True, "description": "true or false: whether"},
         }
     ) == [
         "## Top level",
         "A schema.",
-        "| `name` | text | required | letters | Part of file names. |",
-        "| `size` | integer | `8192` | an integer >= 1 | The number of pieces. |",
-        "| `memory` | amount | `2GB` | an amount >= 256MB | A bound. |",
-        "| `tag` | text or null | `null` | `{source: <2zh>}`, a\\|b or null | A piece. |",
-        "| `shards` | mapping to integer | `{}` | numbers by split | How many. |",
+        '| <a id="name"></a>`name` | text | required | `name: x` | Part of file names. Allowed: letters. |',
+        '| <a id="size"></a>`size` | integer | `8192` | `size: x` | The number of pieces. Allowed: an integer >= 1. |',
+        '| <a id="memory"></a>`memory` | [amount](#amounts) | `2GB` | `memory: x` | Max. Allowed: an amount. |',
+        (
+            '| <a id="tag"></a>`tag` | text or null | `null` | `tag: x` '
+            "| A piece. Allowed: `{source: <2zh>}`, a\\|b or null. |"
+        ),
+        '| <a id="shards"></a>`shards` | mapping to integer | `{}` | `shards: x` | How many. Allowed: by split. |',
+        '| <a id="on"></a>`on` | true or false | `true` | `on: false` | Whether. |',
     ]
 
 
+@pytest.mark.usefixtures("examples")
 def test_a_section_follows_the_one_that_refers_to_it() -> None:
     def section(description: str, **properties: Any) -> dict[str, Any]:
         return {"description": description, "properties": properties}
 
+    kind, size = {"type": "string"}, {"type": "integer", "description": "a number: the size"}
     assert page_of(
         {
             "splits": {
@@ -74,34 +120,44 @@ def test_a_section_follows_the_one_that_refers_to_it() -> None:
                 "description": "lists by split: the data",
             },
             "vocab": {
+                "discriminator": {},
                 "oneOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}],
                 "description": "a mapping: the dialect",
             },
         },
         Corpus=section("A corpus.", url={"$ref": "#/$defs/Urls", "description": "a URL: where it is"}),
         Urls=section("Addresses.", both={"type": "string", "description": "a URL: for both sides"}),
-        A=section("First.", kind={"const": "a_1", "type": "string", "default": "a_1", "description": "a_1: the kind"}),
-        B=section("Second.", kind={"const": "b", "type": "string", "default": "b", "description": "b: the kind"}),
+        A=section("First.", kind={"const": "a_1", "default": "a_1", "description": "a_1: the kind"} | kind, size=size),
+        B=section("Second.", kind={"const": "b", "default": "b", "description": "b: the kind"} | kind, size=size),
     ) == [
         "## Top level",
         "A schema.",
-        "| `splits` | mapping to list of [corpus](#corpus) | `{}` | lists by split | The data. |",
         (
-            "| `vocab` | [vocab of kind a_1](#vocab-of-kind-a_1) or [vocab of kind b](#vocab-of-kind-b) "
-            "| as listed there | a mapping | The dialect. |"
+            '| <a id="splits"></a>`splits` | mapping to list of [corpus](#corpus) | `{}` | `splits: x` '
+            "| The data. Allowed: lists by split. |"
+        ),
+        (
+            '| <a id="vocab"></a>`vocab` | [vocab of kind a_1](#vocab-of-kind-a_1) or '
+            "[vocab of kind b](#vocab-of-kind-b) | as listed there | `vocab: x` | The dialect. |"
         ),
         "## corpus",
         "A corpus.",
-        "| `url` | [corpus.url](#corpusurl) | as listed there | a URL | Where it is. |",
+        (
+            '| <a id="corpus.url"></a>`url` | [corpus.url](#corpusurl) | as listed there | `url: x` '
+            "| Where it is. Allowed: a URL. |"
+        ),
         "## corpus.url",
         "Addresses.",
-        "| `both` | text | none | a URL | For both sides. |",
+        '| <a id="corpus.url.both"></a>`both` | text | none | `both: x` | For both sides. Allowed: a URL. |',
+        "## vocab of every kind",
+        "Keys of every kind.",
+        '| <a id="vocab.size"></a>`size` | integer | none | `size: x` | The size. Allowed: a number. |',
         "## vocab of kind a_1",
         "First.",
-        "| `kind` | text | `a_1` | a_1 | The kind. |",
+        '| <a id="vocab.a_1.kind"></a>`kind` | text | `a_1` | `kind: a_1` | The kind. Allowed: a_1. |',
         "## vocab of kind b",
         "Second.",
-        "| `kind` | text | `b` | b | The kind. |",
+        '| <a id="vocab.b.kind"></a>`kind` | text | `b` | `kind: b` | The kind. Allowed: b. |',
     ]
 
 

@@ -305,7 +305,8 @@ def plan_batches(
         training=training,
         language_pairs=pair_numbers(info, split),
     )
-    return _of_text(plan, records_dir, split, base_dir)
+    plan = _of_text(plan, records_dir, split, base_dir)
+    return replace(plan, rule=rule.for_any_length()) if plan.fresh else plan
 
 
 def _check_layout(info: DatasetInfo, options: Options, causal: bool) -> None:

@@ -279,10 +279,8 @@ class BatchRule(NamedTuple):
         row_length = _causal_row_length(options) if causal else _row_length(info, options, longest)
         if row_length is not None:
             rows = options.batch_size or max(tokens // row_length, 1)
-            if causal and options.max_length not in ("config", None):
-                longest = min(int(options.max_length), row_length)
-            else:
-                longest = row_length
+            own = causal and options.max_length not in ("config", None)
+            longest = min(int(options.max_length or 0), row_length) if own else row_length
             _check_fits(info, split, longest, options, causal)
             return cls(tokens, rows, None, options.drop_remainder, longest, options.too_long, row_length, causal)
         if options.pad_to is not None:
@@ -295,6 +293,18 @@ class BatchRule(NamedTuple):
         _check_fits(info, split, longest, options, causal)
         rule = cls(tokens, options.batch_size, buckets, options.drop_remainder, longest, options.too_long)
         return rule._replace(causal=causal)
+
+    def for_any_length(self) -> BatchRule:
+        """Adds a bucket up to ``max_length``, for lengths that are known only after encoding."""
+        if self.buckets is None or (self.max_length is not None and self.max_length <= self.buckets.limits[-1]):
+            return self
+        if self.max_length is None:
+            raise ArgumentError(
+                "buckets need max_length if the lengths are known only after encoding, as with subwords, stages, and "
+                'features="causal" from text; set max_length, or bucketing to "window"'
+            )
+        last = fixed_buckets([self.max_length], self.tokens, self.pairs)
+        return self._replace(buckets=Buckets(*(known + more for known, more in zip(self.buckets, last, strict=True))))
 
     def limited(self, histograms: Int64s) -> Int64s:
         """Drops or truncates longer pairs in histograms of lengths: int64, shape ``[..., lengths]``."""

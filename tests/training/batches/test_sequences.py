@@ -220,6 +220,9 @@ def test_sequences_of_text(tmp_path: Path) -> None:
     tokenizer = load_tokenizer(records_dir / load_dataset_info(records_dir).vocab.target.file)
     decoded = tokenizer.decode([one for one in rows.tolist() if one])
     assert (decoded.count("Haus"), decoded.count("house")) == (400, 0)
+    for bucketing in ("optimal", "t2t"):
+        found = read_records(tmp_path / "text", "train", features="causal", bucketing=bucketing)  # type: ignore[call-overload]
+        assert sum(len(batch["labels"]) for batch in found) == 400
     training = {
         "stages": [{"name": "s", "mix": {"b": 1.0}, "until": {"b": 2}}],
         "modifiers": [{"UpperCase": 1.0}],

@@ -76,6 +76,16 @@ def test_subwords_differ_from_epoch_to_epoch_alone(runs: dict[str, Path], monkey
         assert len(source) * max(*map(len, source), *map(len, target)) <= 300
 
 
+def test_buckets_hold_pairs_whose_lengths_were_not_known(runs: dict[str, Path]) -> None:
+    options: dict[str, Any] = {"subwords": {"source": {"dropout": 0.9}}, "bucketing": "optimal"}
+    pairs = [pair for batch in rows(runs["text"], **options, max_length=80) for pair in batch[0]]
+    assert (len(pairs), max(map(len, pairs)) > max(len(pair) for batch in rows(runs["text"]) for pair in batch[0])) == (
+        *(1100, True),
+    )
+    with pytest.raises(ArgumentError, match="buckets need max_length if the lengths are known only after encoding"):
+        rows(runs["text"], **options, max_length=None)
+
+
 def test_sampled_batches_resume_and_are_divided(runs: dict[str, Path]) -> None:
     whole = rows(runs["text"], subwords=SUBWORDS, epoch=3)
     for done in (1, len(whole) // 2, len(whole)):

@@ -167,6 +167,6 @@ def test_arguments_out_of_range() -> None:
         pack_rounds(np.array([1], np.int32), np.array([], np.int32), 5)
     with pytest.raises(ValueError, match="rows are 1 to"):
         pack_rounds(np.array([0], np.int32), np.array([0], np.int32), 0)
-    for lengths, row_length in (([-1], 5), ([6], 5), ([0], 0)):
-        with pytest.raises(ValueError, match=r"lengths are from 0 to that of a row|at least one id"):
+    for lengths, row_length in (([-1], 5), ([6], 5), ([0], 0), ([0], 2**24 + 1)):
+        with pytest.raises(ValueError, match=r"lengths are from 0 to that of a row|rows are 1 to 2\*\*24 ids long"):
             pack_sequences(np.array(lengths, np.int32), row_length)

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kWord = 64;
 constexpr std::int32_t kNone = -1;
+constexpr std::int32_t kLongest = 1 << 24;  // memory grows with it
 constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
 
 // Rows by free space: a stack of rows for each free space, a bit for each stack with rows, and a bit for each word of
@@ -147,7 +148,7 @@ class RowFiller {
 }  // namespace
 
 std::vector<std::int32_t> pack_sequences(std::span<const std::int32_t> lengths, std::int32_t row_length) {
-    if (row_length < 1) throw std::invalid_argument("rows have at least one id");
+    if (row_length < 1 || row_length > kLongest) throw std::invalid_argument("rows are 1 to 2**24 ids long");
     if (lengths.size() > kMost) throw std::invalid_argument("there are at most 2**31 - 1 sequences");
     FreeSpaces spaces(static_cast<std::size_t>(row_length));
     std::vector<std::int32_t> row_of(lengths.size());

@@ -13,7 +13,7 @@ namespace nmt_prep {
 // Returns the row of each sequence, by best fit decreasing: sequences are sorted stably by length, longest first. Each
 // goes into the row with the least free space that is enough; among several, into the one that got this free space
 // last. If there is none, it opens a new row. So the number of rows depends on the lengths alone, not on their order.
-// Throws std::invalid_argument unless `row_length` is positive and lengths are from 0 to `row_length`.
+// Throws std::invalid_argument unless `row_length` is from 1 to 2**24 and lengths are from 0 to `row_length`.
 std::vector<std::int32_t> pack_sequences(std::span<const std::int32_t> lengths, std::int32_t row_length);
 
 // Matrices of `width` cells per row.

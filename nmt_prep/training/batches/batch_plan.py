@@ -312,10 +312,11 @@ def plan_batches(
 def _check_layout(info: DatasetInfo, options: Options, causal: bool) -> None:
     if not causal and info.layout == "causal":
         raise ArgumentError('records of layout causal hold sequences of a language model; pass features="causal"')
-    if causal and info.layout not in ("causal", "text"):
+    if causal and info.layout != "causal" and (info.layout != "text" or info.causal is None):
+        found = "text without a prompt" if info.layout == "text" else info.layout
         raise ArgumentError(
-            f'features="causal" needs records of layout causal, or text with records.prompt or records.template, not '
-            f"{info.layout}; set records.layout to causal and run again"
+            'features="causal" needs records of layout causal, or text with records.prompt or records.template, not '
+            f"{found}; set records.layout to causal and run again"
         )
     if causal and options.documents and info.documents is not None:
         raise ArgumentError(

@@ -99,11 +99,8 @@ def draw_pools(
     files = {name: directory / f"examples-{number:05d}.arrow" for number, name in enumerate(held)}
     tasks = [PoolTask(f"examples-{name}", own, job.config.seed, files[name]) for name, own in held.items()]
     yield from POOL.run(tasks, len(tasks))
-    largest: dict[LanguagePair, Path] = {}
     by_size = sorted(held, key=lambda name: sum(part.pairs for part in held[name]))
-    for name, pair in zip(names["train"], pairs_of(job.config, "train", names["train"]), strict=True):
-        if name == next(other for other in reversed(by_size) if pairs_of(job.config, "train", [other]) == [pair]):
-            largest[pair] = files[name]
+    largest = dict(zip(pairs_of(job.config, "train", by_size), map(files.get, by_size), strict=True))
     others = {split: tuple(map(largest.get, pairs_of(job.config, split, listed))) for split, listed in names.items()}
     return {**others, "train": tuple(files[name] for name in names["train"])}
 
@@ -144,7 +141,10 @@ def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
         VocabularyError: a prompt is too long for the rows that loaders read, or its end changes before translations.
     """
     limit = config.input.max_length
-    batch = next(part.batches(columns=SIDES))[:_CHECKED]
+    batch = next(part.batches(columns=SIDES), None)
+    if batch is None:
+        return
+    batch = batch[:_CHECKED]
     system = rows.prompter.system_of(0)
     for number, prompt in enumerate(rows.prompter.prompts):
         one = replace(rows, prompter=replace(rows.prompter, prompts=(prompt,), shares=(1 << 32,)))

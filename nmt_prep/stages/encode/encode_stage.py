@@ -165,7 +165,8 @@ class Encode(Stage[EncodeOutput, Made]):
             kept = job.directory if job.config.records.layout == "text" else job.scratch
             pools = yield from draw_pools(job, job.config.records, parts, kept)
             rows = causal_rows(job, parts, pools)
-            check_rows(job.config, rows["train"], parts["train"][0])
+            for part in parts["train"][:1]:
+                check_rows(job.config, rows["train"], part)
         total = sum(plan.rows for plan in plans.values())
         spills = list(_spill_tasks(job, parts, plans, rows))
         encoded = yield from ENCODE.run(spills, total)

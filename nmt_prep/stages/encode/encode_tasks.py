@@ -154,6 +154,7 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
         for batch in task.part.batches(columns=None if all_columns else SIDES):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
             ids = {side: tokenizers[side].encode_batch(text[side], threads=1) for side in SIDES}
+            turns = None
             if task.plan.layout == "text":
                 lengths = [ids[side].lengths + task.frames[side].size for side in SIDES]
                 columns = [*lengths, *_columns(batch, task, links)]
@@ -166,13 +167,14 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
                     stats,
                 )
             elif task.rows is not None:
-                made = rows_of(task.rows, batch, text, task, row)
+                made, turns = rows_of(task.rows, batch, text, task, row)
                 stats = writer.add(row, made.inputs, made.targets, task.corpus)
             else:
                 stats = writer.add(row, ids["source"], ids["target"], task.corpus)
             collector.add(text, ids, max(stats.max_lengths, default=0))
             if task.weight is not None:
-                weights.append(weights_of(batch, task.weight))
+                values = weights_of(batch, task.weight)
+                weights.append(values if turns is None else mean_of_turns(values, turns))
             if BEFORE["source"] in batch.schema.names and repeats:
                 repeated.append(_repeated_in(batch, task, tokenizers, row - task.first_row))
             row += len(batch)
@@ -188,23 +190,32 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
 
 def rows_of(
     rows: CausalRows, batch: pa.RecordBatch, text: Mapping[Side, pa.Array], task: SpillTask, first: int
-) -> PairColumns:
-    """Returns the rows of a batch: one for each pair, or with documents, for each window or segment with context."""
+) -> tuple[PairColumns, npt.NDArray[np.int64] | None]:
+    """Returns the rows of a batch, and the number of turns of each, 0 for an empty row; None if one turn counts."""
     corpora, settings = np.full(len(batch), task.corpus, np.int32), task.documents
     lines = text["source"], text["target"]
     if settings is None:
-        return rows.rows(*lines, corpora, first, threads=1)
+        return rows.rows(*lines, corpora, first, threads=1), None
     if rows.prompter.has("document context"):
         count = settings.context.source if settings.context else settings.max_segments - 1
-        return rows.rows(*lines, corpora, first, contexts(batch, lines[0].cast(pa.large_string()), count), threads=1)
+        before = contexts(batch, lines[0].cast(pa.large_string()), count)
+        return rows.rows(*lines, corpora, first, before, threads=1), None
     alone = rows.rows(*lines, corpora, first, threads=1)
     drawn = task.plan.shuffle.split == "train"
     turns = turns_of(batch, alone.inputs.lengths, settings, task.sample.seed, drawn=drawn)
     if (turns == 1).all():
-        return alone
+        return alone, None
     prompts, answers = rows.prompts(*lines, corpora, first, None)
     system = rows.prompter.system_of(task.corpus)
-    return rows.maker.conversations(prompts, answers, system, turns, 1, last_only=settings.context is not None)
+    joined = rows.maker.conversations(prompts, answers, system, turns, 1, last_only=settings.context is not None)
+    return joined, turns if settings.context is None else None
+
+
+def mean_of_turns(values: npt.NDArray[np.float32], turns: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """Returns the mean value of the turns of each row, which end with its pair."""
+    sums, ends = np.concatenate([[0], np.cumsum(values, dtype=np.float64)]), np.arange(1, len(values) + 1)
+    means: npt.NDArray[np.float32] = ((sums[ends] - sums[ends - turns]) / np.maximum(turns, 1)).astype("f4")
+    return means
 
 
 def _columns(batch: pa.RecordBatch, task: SpillTask, links: Iterator[Links]) -> Iterator[pa.Array]:

@@ -14,6 +14,7 @@ from nmt_prep import load_tokenizer
 from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.config import Config
 from nmt_prep.runs.finished_run import open_run
+from nmt_prep.stages.encode.encode_tasks import mean_of_turns
 from nmt_prep.training.records.causal_rows import CausalEncoder
 from nmt_prep.training.records.check import check_records
 from nmt_prep.training.records.dataset_json import load_dataset_info
@@ -98,6 +99,11 @@ def test_documents_become_turns(tmp_path: Path, documents: dict[str, Any], turns
     assert [len(bounds) // 2 for text, bounds in rows if text] == answers
     counted = {line for text, _ in rows for line in text.split("\n") if line.startswith("der Hund")}
     assert len(counted) == 21
+
+
+def test_the_weight_of_a_row_is_the_mean_of_its_turns() -> None:
+    means = mean_of_turns(np.array([1, 2, 3, 5, 7], np.float32), np.array([1, 0, 0, 3, 1]))
+    assert means.tolist() == [1, 0, 0, pytest.approx(10 / 3), 7]
 
 
 def test_loaders_can_make_the_rows_of_text(tmp_path: Path) -> None:

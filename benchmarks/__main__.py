@@ -53,6 +53,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "sentencepiece_encode": Benchmark(readme="English.*(bpe|unigram), one thread"),
     "sentencepiece_train": Benchmark(("--sizes", "8000"), "unigram training, English"),
     "words": Benchmark(readme="English"),
+    "recipes": Benchmark(readme="(?!)"),
     "clean": Benchmark(),
     "dedup": Benchmark(("--pairs", "5000000")),
     "language_identification": Benchmark(readme="captions en"),

@@ -280,6 +280,7 @@ class Config(Section):
     def _problems(self) -> Iterator[str]:
         yield from self._split_problems()
         yield from self._hold_out_problems()
+        yield from self._limit_problems()
         if (
             self.align is not None
             and self.align.words == "vocab"
@@ -345,6 +346,23 @@ class Config(Section):
                         f"splits.{each.split} has the corpus {corpus.name!r}, and hold_out adds another with this "
                         "name; rename one"
                     )
+
+    def _limit_problems(self) -> Iterator[str]:
+        if self.limits.tokens is None:
+            return
+        for side in SIDES:
+            for step in steps_of_tokens(self.vocab.words.of(side)):
+                options = step.get("truecase") if isinstance(step, dict) else None
+                if "train" in (options, options.get("model") if isinstance(options, dict) else None):
+                    yield "limits.tokens: tokens are counted before truecase is learned; put it after the other steps"
+                    return
+            files = self.vocab.files.of(side) if isinstance(self.vocab, ExistingVocab) else ()
+            if any(address.endswith(".words.json") for address in files):
+                yield (
+                    f"limits.tokens: {files[0]} has its own steps, which are not known here; give them as vocab.words, "
+                    "and its vocabulary as vocab.from"
+                )
+                return
 
     def _document_problems(self) -> Iterator[str]:
         if self.documents is None:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nmt_prep.base.errors import ConfigError
 from nmt_prep.config.vocab import steps_of_tokens
 from tests.cleaning.rules.values import passed, rule_of, values
+from tests.stages.runs import config_of
 
 INF = float("inf")
 
@@ -61,6 +63,18 @@ def test_the_lines_that_the_original_retains(shared: Path, name: str, folder: st
     first, second = ((recipes / "in" / file).read_text("utf-8").split("\n")[:-1] for file in folder.split())
     kept = np.flatnonzero(passed(rule_of("limits/tokens", options), *zip(first, second, strict=True))) + 1
     assert kept.tolist() == [*map(int, (recipes / "clean" / f"{name}.lines").read_text().split())]
+
+
+@pytest.mark.parametrize(
+    ("vocab", "problem"),
+    [
+        ({"kind": "subword_nmt", "words": [{"truecase": "train"}, "moses"]}, "put it after the other steps"),
+        ({"from": "x.words.json"}, "x.words.json has its own steps"),
+    ],
+)
+def test_tokens_that_are_not_known(vocab: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        config_of(Path(), {"name": "x", "url": "x.tsv"}, limits={"tokens": {}}, vocab=vocab)
 
 
 def test_steps_that_only_change_characters_are_left_out() -> None:

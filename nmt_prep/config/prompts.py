@@ -102,8 +102,8 @@ class PromptSettings(Section):
     {target_language}, {source_code}, {target_code}, {document context}, {examples} and {glossary}"""
     system: PromptText | None = None
     """a text, which may have the fields of languages, or null for none: the system turn"""
-    examples: int = Field(3, ge=1, le=100)
-    """an integer from 1 to 100: how many other pairs of the corpus {examples} holds"""
+    examples: int = Field(3, ge=1, le=32)
+    """an integer from 1 to 32: how many other pairs of the corpus {examples} holds"""
     glossary: Location | None = None
     """a path, or null for none: a file of terms for {glossary}, source and target of a term separated by a tab"""
     language_names: LanguageNames | Tag | None = None

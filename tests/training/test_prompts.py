@@ -98,7 +98,7 @@ def test_examples_are_other_pairs_of_the_pool(tmp_path: Path) -> None:
     assert not any(f"English: s{n % 12}\n" in row for n, row in enumerate(rows))
     assert made.filled(sources[50:60], sources[50:60], np.zeros(10, np.int32), 50).to_pylist() == rows[50:60]
     assert fill(made, "x", corpus=1) == "|x"
-    many = prompter("{examples}|{source}", examples=100, pools=[tmp_path / "pool"])
+    many = prompter("{examples}|{source}", examples=32, pools=[tmp_path / "pool"])
     assert [fill(many, source).count("English") for source in ("s3", "x")] == [10, 11]
 
 

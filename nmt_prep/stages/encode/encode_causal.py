@@ -24,7 +24,7 @@ from nmt_prep.config import Config
 from nmt_prep.config.documents import DocumentSettings
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.prompts import CausalSettings, PromptSettings
-from nmt_prep.corpora import row_groups
+from nmt_prep.corpora import row_groups, strip_lines
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.corpora.scores import document_starts
@@ -45,7 +45,7 @@ _ROW_KEYS = set(CausalSettings.model_fields) - {"chat_template"}
 _GROUPS, _PAIRS_OF_GROUP = 16, 64
 _CHECKED = 200  # Number of pairs whose prompts are checked
 _MOST_CHANGED = 0.5  # Share of pairs that a prompt's end may change for: a few words join with any character
-_LONGEST = 1000  # bytes of an example
+_LONGEST = 600  # bytes of an example
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def draw_pool(task: PoolTask, tick: Tick) -> int:
         part, group = places[place]
         for batch in part.batches([group], SIDES):
             order = np.argsort(mixed(key + np.uint64(place), np.arange(len(batch))), kind="stable")[:_PAIRS_OF_GROUP]
-            pairs = (column.take(pa.array(order)).to_pylist() for column in map(batch.column, SIDES))
+            pairs = (strip_lines(batch.column(side).take(pa.array(order))).to_pylist() for side in SIDES)
             chosen |= {source: target for source, target in zip(*pairs, strict=True) if _is_example(source, target)}
     table = pa.table(
         {"source": [*chosen], "target": [*chosen.values()]}, pa.schema([(side, pa.string()) for side in SIDES])
@@ -79,7 +79,7 @@ def draw_pool(task: PoolTask, tick: Tick) -> int:
 
 
 def _is_example(source: str, target: str) -> bool:
-    return bool(source.strip() and target.strip()) and len(source.encode()) + len(target.encode()) <= _LONGEST
+    return bool(source and target) and len(source.encode()) + len(target.encode()) <= _LONGEST
 
 
 POOL = Round("examples", draw_pool, int, unit="corpora", words="drawing examples", made=lambda task, _: [task.output])

@@ -58,6 +58,8 @@ _SMALLEST_BUFFER = 1 << 20
 _CACHED_BUFFER = 8 << 20
 """Records in a buffer of this size are still in the processor's cache when they are grouped and written."""
 
+ROWS_AT_A_TIME = 8192  # Number of rows of a causal language model that are made together
+
 _SEGMENT = 64 << 10  # Bytes of a bucket that should be together in a spill file, so that shards are read quickly
 
 
@@ -154,7 +156,7 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
         for batch in task.part.batches(columns=None if all_columns else SIDES):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
             ids = {side: tokenizers[side].encode_batch(text[side], threads=1) for side in SIDES}
-            turns = None
+            turns = np.ones(len(batch), np.int64)
             if task.plan.layout == "text":
                 lengths = [ids[side].lengths + task.frames[side].size for side in SIDES]
                 columns = [*lengths, *_columns(batch, task, links)]
@@ -167,14 +169,12 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
                     stats,
                 )
             elif task.rows is not None:
-                made, turns = rows_of(task.rows, batch, text, task, row)
-                stats = writer.add(row, made.inputs, made.targets, task.corpus)
+                stats, turns = _add_rows(writer, task, task.rows, batch, text, row)
             else:
                 stats = writer.add(row, ids["source"], ids["target"], task.corpus)
             collector.add(text, ids, max(stats.max_lengths, default=0))
             if task.weight is not None:
-                values = weights_of(batch, task.weight)
-                weights.append(values if turns is None else mean_of_turns(values, turns))
+                weights.append(mean_of_turns(weights_of(batch, task.weight), turns))
             if BEFORE["source"] in batch.schema.names and repeats:
                 repeated.append(_repeated_in(batch, task, tokenizers, row - task.first_row))
             row += len(batch)
@@ -188,34 +188,51 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
         return writer.close()
 
 
+def _add_rows(
+    writer: SpillWriter,
+    task: SpillTask,
+    rows: CausalRows,
+    batch: pa.RecordBatch,
+    text: Mapping[Side, pa.Array],
+    first: int,
+) -> tuple[PairStats, npt.NDArray[np.int64]]:
+    """Adds the rows of a batch; returns their counts, and the number of turns of each, 0 for an empty row."""
+    stats, turns = PairStats(), [np.empty(0, np.int64)]
+    for start in range(0, len(batch), ROWS_AT_A_TIME):  # prompts may be much longer than texts
+        sides = [text[side][start : start + ROWS_AT_A_TIME] for side in SIDES]
+        made, counts = rows_of(task, rows, batch[start : start + ROWS_AT_A_TIME], sides, first + start)
+        stats += writer.add(first + start, made.inputs, made.targets, task.corpus)
+        turns.append(counts)
+    return stats, np.concatenate(turns)
+
+
 def rows_of(
-    rows: CausalRows, batch: pa.RecordBatch, text: Mapping[Side, pa.Array], task: SpillTask, first: int
-) -> tuple[PairColumns, npt.NDArray[np.int64] | None]:
-    """Returns the rows of a batch, and the number of turns of each, 0 for an empty row; None if one turn counts."""
+    task: SpillTask, rows: CausalRows, batch: pa.RecordBatch, sides: Sequence[pa.Array], first: int
+) -> tuple[PairColumns, npt.NDArray[np.int64]]:
+    """Returns a row for each pair, or with documents, for each window or segment with context; and their turns."""
     corpora, settings = np.full(len(batch), task.corpus, np.int32), task.documents
-    lines = text["source"], text["target"]
-    if settings is None:
-        return rows.rows(*lines, corpora, first, threads=1), None
-    if rows.prompter.has("document context"):
+    turns, context = np.ones(len(batch), np.int64), None
+    if settings is not None and rows.prompter.has("document context"):
         count = settings.context.source if settings.context else settings.max_segments - 1
-        before = contexts(batch, lines[0].cast(pa.large_string()), count)
-        return rows.rows(*lines, corpora, first, before, threads=1), None
-    alone = rows.rows(*lines, corpora, first, threads=1)
+        context = contexts(batch, sides[0].cast(pa.large_string()), count)
+    alone = rows.rows(sides[0], sides[1], corpora, first, context, threads=1)
+    if settings is None or context is not None:
+        return alone, turns
     drawn = task.plan.shuffle.split == "train"
-    turns = turns_of(batch, alone.inputs.lengths, settings, task.sample.seed, drawn=drawn)
-    if (turns == 1).all():
-        return alone, None
-    prompts, answers = rows.prompts(*lines, corpora, first, None)
-    system = rows.prompter.system_of(task.corpus)
-    joined = rows.maker.conversations(prompts, answers, system, turns, 1, last_only=settings.context is not None)
-    return joined, turns if settings.context is None else None
+    joined = turns_of(batch, alone.inputs.lengths, settings, task.sample.seed, drawn=drawn)
+    if (joined == 1).all():
+        return alone, turns
+    prompts, answers = rows.prompts(sides[0], sides[1], corpora, first, None)
+    system, last_only = rows.prompter.system_of(task.corpus), settings.context is not None
+    made = rows.maker.conversations(prompts, answers, system, joined, 1, last_only=last_only)
+    return made, turns if last_only else joined
 
 
 def mean_of_turns(values: npt.NDArray[np.float32], turns: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
     """Returns the mean value of the turns of each row, which end with its pair."""
     sums, ends = np.concatenate([[0], np.cumsum(values, dtype=np.float64)]), np.arange(1, len(values) + 1)
-    means: npt.NDArray[np.float32] = ((sums[ends] - sums[ends - turns]) / np.maximum(turns, 1)).astype("f4")
-    return means
+    means = (sums[ends] - sums[ends - turns]) / np.maximum(turns, 1)
+    return np.where(turns == 1, values, means).astype("<f4")
 
 
 def _columns(batch: pa.RecordBatch, task: SpillTask, links: Iterator[Links]) -> Iterator[pa.Array]:

@@ -39,6 +39,7 @@ LANGUAGE_PAIR = "language_pair"
 Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"  # Rows, and the approximate bytes of each
 
 _ROW_BYTES = 16
+_ROWS_AT_A_TIME = 8192  # Prompts may be much longer than texts
 _IGNORED = -100  # The label of an id that does not count for the loss
 
 _COLUMNS = {
@@ -124,7 +125,7 @@ class TextRows:
 
     def batches(self, tick: Tick) -> Iterator[Sized]:
         position = self._task.start
-        for read in self._task.text_batches(tick):
+        for read in (part for whole in self._task.text_batches(tick) for part in whole.parts(_ROWS_AT_A_TIME)):
             batch, first, position = read, position, position + len(read)
             prompts = None if self._prompter is None else self._prompts(self._prompter, batch, first)
             if self._task.options.rows == "preference":  # other pairs have no rejected translation

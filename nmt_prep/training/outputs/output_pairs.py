@@ -72,6 +72,11 @@ class TextBatch:
     def __len__(self) -> int:
         return len(self.sources)
 
+    def parts(self, pairs: int) -> Iterator[TextBatch]:
+        """Yields the pairs in batches of up to ``pairs``."""
+        for first in range(0, len(self), pairs):
+            yield self.taken(np.arange(first, min(first + pairs, len(self)))) if len(self) > pairs else self
+
     def taken(self, numbers: npt.NDArray[np.int64]) -> TextBatch:
         columns = (self.sources, self.targets, self.links, self.context, self.before)
         sources, targets, links, context, before = (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from nmt_prep.config.section import Location, Section, Tag, one_or_more
 
@@ -98,7 +98,7 @@ class PromptSettings(Section):
 
     prompts: Prompts = tuple(PromptShare(text=text) for text in DEFAULT_PROMPTS)
     """a text with {source}, or tower, alma, x-alma or translategemma, or a list of these, each of which may be
-    {text: …, share: …}: the prompts, of which each row draws one; other fields are {source_language},
+    {text: …, share: …}: the prompts (or prompt), of which each row draws one; other fields are {source_language},
     {target_language}, {source_code}, {target_code}, {document context}, {examples} and {glossary}"""
     system: PromptText | None = None
     """a text, which may have the fields of languages, or null for none: the system turn"""
@@ -109,6 +109,15 @@ class PromptSettings(Section):
     language_names: LanguageNames | Tag | None = None
     """{source: …, target: …}, or a language tag, or null for en: the names of the languages, or the language that they
     are written in"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_prompt(cls, values: object) -> object:
+        if isinstance(values, dict) and "prompt" in values:
+            if "prompts" in values:
+                raise ValueError("prompt and prompts are the same key; give one of them")
+            return {"prompts" if key == "prompt" else key: value for key, value in values.items()}
+        return values
 
     @property
     def fields(self) -> frozenset[str]:

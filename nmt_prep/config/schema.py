@@ -129,15 +129,6 @@ class Records(CausalSettings):
     layout: Layout = Field("example", description=LAYOUT)
     row_length: RowLength = Field(256, description=ROW_LENGTH)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _one_prompt(cls, values: object) -> object:
-        if isinstance(values, dict) and "prompt" in values:
-            if "prompts" in values:
-                raise ValueError("prompt and prompts are the same key; give one of them")
-            return {"prompts" if key == "prompt" else key: value for key, value in values.items()}
-        return values
-
     @property
     def causal(self) -> bool:
         """True if pairs become rows of one sequence of ids, in the records or when loaders encode text."""

@@ -56,6 +56,15 @@ def test_what_does_not_fit_is_refused(
         pad_into(np.zeros(shape, np.int64), Ragged.from_lists(pairs), **options)
 
 
+def test_a_width_that_overflows_is_refused() -> None:
+    empty, rows = np.empty((0, 2**59), np.int64), np.ones(32, np.int64)
+    side = np.zeros(33, np.int64)
+    with pytest.raises(ValueError, match="`width` cells for each row"):
+        pad_into(empty, Ragged(side[:0].astype(np.int32), side), row_pairs=rows)
+    with pytest.raises(ValueError, match="`width` cells for each row"):
+        fill_rows(side[:0].astype(np.int32), side, side[:0].astype(np.int32), side, rows, 0, 0, *[empty] * 3)
+
+
 @given(pairs=ROWS, cells=st.sampled_from(Cells), more=st.integers(0, 2), data=st.data())
 def test_as_the_reference(pairs: list[list[int]], cells: Cells, more: int, data: st.DataObject) -> None:
     ends = data.draw(st.lists(st.integers(0, len(pairs)), max_size=5).map(sorted))

@@ -32,7 +32,8 @@ std::size_t pairs_of(const PaddedLayout& layout, std::size_t row) {
 void pad_rows(const IdColumn& pairs, const PaddedLayout& layout, Cells cells, std::span<std::int64_t> out) {
     pairs.check();
     const std::size_t rows = layout.row_pairs.empty() ? pairs.rows() : layout.row_pairs.size();
-    if (out.size() != rows * layout.width) throw std::invalid_argument("there must be `width` cells for each row");
+    if (!has_shape(out.size(), rows, layout.width))
+        throw std::invalid_argument("there must be `width` cells for each row");
     std::size_t pair = 0;
     for (std::size_t row = 0; row < rows; ++row) {
         std::int64_t* cell = out.data() + row * layout.width;

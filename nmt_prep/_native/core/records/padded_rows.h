@@ -23,6 +23,11 @@ struct PaddedLayout {
     std::int64_t first;                       // the first id of kShifted
 };
 
+// Whether a matrix of this many cells has `rows` rows of `width` cells, whose product may overflow.
+inline bool has_shape(std::size_t cells, std::size_t rows, std::size_t width) {
+    return rows ? cells / rows == width && cells % rows == 0 : cells == 0;
+}
+
 // Fills `out`, which has `width` cells for each row.
 // Throws std::invalid_argument for bad offsets, another number of pairs or cells, or a row longer than `width`.
 void pad_rows(const IdColumn& pairs, const PaddedLayout& layout, Cells cells, std::span<std::int64_t> out);

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "records/padded_rows.h"
+
 namespace nmt_prep {
 namespace {
 
@@ -169,7 +171,7 @@ std::vector<std::int32_t> fill_rows(const IdColumn& sequences, const IdColumn& b
     bounds.check();
     const std::size_t cells = out.ids.size(), rows = row_sizes.empty() ? sequences.rows() : row_sizes.size();
     if (cells > kMost) throw std::invalid_argument("a batch has at most 2**31 - 1 cells");
-    if (cells != rows * out.width || out.labels.size() != cells || out.third.size() != cells)
+    if (!has_shape(cells, rows, out.width) || out.labels.size() != cells || out.third.size() != cells)
         throw std::invalid_argument("there must be `width` cells for each row");
     if (bounds.rows() != sequences.rows()) throw std::invalid_argument("there must be bounds for each sequence");
     RowFiller filler(sequences, bounds, out);

@@ -75,6 +75,7 @@ def test_protected_text_stays_in_one_piece(context: StepContext) -> None:
         ({"a": 1, "b": 2}, "{'a': 1, 'b': 2} is not a step; write a name, or one name and its options"),
         ({"truecase": "patterns"}, "patterns, line 1: not a line of a truecasing model"),
         ({"truecase": "absent"}, "absent: No such file or directory"),
+        ({"truecase": "train"}, "truecase: train is for vocab.words, where a run learns a model; name a model"),
         ({"moses": {"prefixes": "latin"}}, "latin, line 2: not UTF-8; convert the file to UTF-8"),
         ({"moses": {"prefixes": "model", "protected": "open"}}, "open, line 1: not a regular expression: missing )"),
     ],

@@ -52,7 +52,8 @@ def corpus_flow(
     Returns:
         ``read``, ``compiled`` and ``left`` with ``pairs`` and ``bytes`` of both sides without line ends; ``drops``, a
         list of ``group``, ``reason``, ``pairs`` and ``bytes`` (null except for reasons of clean); ``fixed``, the number
-        of lines that each fix altered; ``encoded`` with ``pairs`` and the numbers of ids.
+        of lines that each fix altered, 0 for a fix of clean that altered none; ``encoded`` with ``pairs`` and the
+        numbers of ids.
     """
     read_bytes = compiled["source_bytes"] + compiled["target_bytes"] - 2 * compiled["pairs_in"]
     drops = [
@@ -81,7 +82,7 @@ def corpus_flow(
         "read": {"pairs": compiled["pairs_in"], "bytes": read_bytes},
         "compiled": {"pairs": compiled["pairs_out"], "bytes": compiled_bytes},
         "drops": drops + later,
-        "fixed": {name: lines for name, lines in fixed.items() if lines},
+        "fixed": {name: lines for name, lines in fixed.items() if lines or name not in compiled["altered"]},
         "left": left,
         "encoded": None
         if encoded is None

@@ -36,6 +36,8 @@ class Truecase(NativeStep[TruecaseOptions]):
 
     def __init__(self, options: TruecaseOptions, context: StepContext) -> None:
         path = context.file(options.model)
+        if options.model == "train" and not path.exists():
+            raise ValueError("train is for vocab.words, where a run learns a model; name a model")
         self.files = {"model": path}
         self.native = truecaser(_read_model(path), options.asr)
 

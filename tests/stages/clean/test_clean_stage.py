@@ -95,7 +95,7 @@ def test_records_and_report_are_made_of_cleaned_pairs(tmp_path: Path) -> None:
     config = corpus_config(
         tmp_path / "run",
         splits=splits,
-        clean={**NONE, "rules": {"length": {"max": 6}}},
+        clean={**NONE, "fix": [{"replace": {"pattern": "absent"}}], "rules": {"length": {"max": 6}}},
         records={},
         outputs=[{"kind": "text"}],
     )
@@ -110,6 +110,7 @@ def test_records_and_report_are_made_of_cleaned_pairs(tmp_path: Path) -> None:
     assert summary["clean"]["train"]["x"]["pairs_out"] == len(kept)
     assert summary["clean"]["train"]["x"]["dropped"] == {"empty": 0, "length": 300 - len(kept)}
     lines = (tmp_path / "run" / "report" / "summary.txt").read_text().splitlines()
+    assert ["train/x", "replace", "0"] in [line.split() for line in lines]  # a pattern that finds nothing
     kept_share = f"{len(kept) / 301:.1%}"
     assert ["train/x", "301", str(len(kept)), kept_share] in [line.split()[:4] for line in lines]
     dropped = ["rules", "length", str(300 - len(kept)), f"{(300 - len(kept)) / 301:.1%}"]

@@ -140,7 +140,7 @@ def test_the_alignment_of_the_docs() -> None:
 
 def test_lines_of_commands_in_readme_begin_with_a_command() -> None:
     lines = [line.split() for code in code_of(DOCS.parent / "README.md", "sh") for line in code.splitlines()]
-    assert {words[0] for words in lines} == {"./scripts/run", "pip", "nmt-prep"}
+    assert {words[0] for words in lines} == {"./scripts/run", "./scripts/test", "nmt-prep"}
     assert {words[1] for words in lines if words[0] == "nmt-prep"} <= COMMANDS.keys()
 
 

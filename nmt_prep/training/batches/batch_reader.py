@@ -269,7 +269,12 @@ Empty: TypeAlias = "Callable[[tuple[int, ...], Any], npt.NDArray[Any]]"
 """Returns an array with any content, given its shape and dtype."""
 
 
-def causal_arrays(padding: int, batch: IdBatch, empty: Empty = np.empty) -> CausalArrays:
+def _empty(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
+    """Returns an array of NumPy, which a plan must not load for a default value."""
+    return np.empty(shape, dtype)
+
+
+def causal_arrays(padding: int, batch: IdBatch, empty: Empty = _empty) -> CausalArrays:
     """Returns the arrays of a batch of sequences for a causal language model.
 
     Args:
@@ -311,7 +316,7 @@ def causal_arrays(padding: int, batch: IdBatch, empty: Empty = np.empty) -> Caus
     return arrays | pair_columns(batch, empty)
 
 
-def pair_columns(batch: IdBatch, empty: Empty = np.empty) -> CausalArrays:
+def pair_columns(batch: IdBatch, empty: Empty = _empty) -> CausalArrays:
     """Returns the columns of a batch's pairs by name; see :func:`causal_arrays`."""
     found: CausalArrays = {}
     for name in ("corpora", "language_pairs", "weights"):

@@ -124,6 +124,12 @@ class PromptSettings(Section):
         """The fields that the prompts use."""
         return frozenset(name for prompt in self.prompts for name in prompt_parts(prompt.text)[1::2])
 
+    @property
+    def names_languages(self) -> bool:
+        """True if prompts or the system turn contain names of languages."""
+        used = self.fields | {*prompt_parts(self.system or "")[1::2]}
+        return not used.isdisjoint(("source_language", "target_language", "examples"))
+
     def _problems(self) -> Iterator[str]:
         for number, prompt in enumerate(self.prompts):
             for problem in _field_problems(prompt.text, FIELDS):

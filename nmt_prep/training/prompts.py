@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from nmt_prep.base.digests import seed_of
 from nmt_prep.base.errors import ConfigError
 from nmt_prep.base.runtime import kept, needed_extra
+from nmt_prep.config import Config
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.prompts import LANGUAGES, LanguageNames, PromptSettings, prompt_parts
 from nmt_prep.training.modifiers.draws import mixed, scrambled
@@ -96,7 +97,7 @@ class Prompter:
         return cls(
             prompts=tuple(tuple(prompt_parts(prompt.text)) for prompt in settings.prompts),
             shares=tuple(map(int, shares)),
-            languages=tuple(_language_texts(settings.language_names, pair) for pair in pairs),
+            languages=tuple(_language_texts(settings, pair) for pair in pairs),
             system=settings.system,
             seed=seed,
             split=split,
@@ -201,18 +202,26 @@ def drawn(seed: int, split: str, first: int, count: int, shares: Sequence[int]) 
     return np.searchsorted(np.array(shares, np.uint64), random, side="right")
 
 
-def _language_texts(names: LanguageNames | str | None, pair: LanguagePair) -> tuple[str, ...]:
+def _language_texts(settings: PromptSettings, pair: LanguagePair) -> tuple[str, ...]:
+    names = settings.language_names
     if isinstance(names, LanguageNames):
         return names.source, names.target, *pair
+    if not settings.names_languages:
+        return "", "", *pair
     return *(language_name(code, names or "en") or "" for code in pair), *pair
 
 
-def language_problems(settings: PromptSettings, pairs: Sequence[LanguagePair]) -> Iterator[str]:
-    """Yields a problem for each language without a name, if the prompts name it."""
-    if isinstance(settings.language_names, LanguageNames):
-        return
+def language_problems(settings: PromptSettings, config: Config) -> Iterator[str]:
+    """Yields the problems of the key ``language_names``: a language without a name, if prompts name it."""
     names_in = settings.language_names or "en"
-    for code in sorted({code for pair in pairs for code in pair}):
+    if isinstance(names_in, LanguageNames):
+        if config.pairs is not None:
+            yield "is for one pair of languages; leave it out"
+        return
+    pairs = {config.languages_of(corpus) for split in config.splits for corpus in config.directed(split)}
+    for code in sorted(
+        {code for pair in pairs for code in (pair.source, pair.target)} if settings.names_languages else ()
+    ):
         if language_name(code, names_in) is None:
             name = "English name" if names_in == "en" else f"name in {names_in}"
             yield f"the {name} of the language {code} is not known; set this key to {{source: …, target: …}}"

@@ -23,6 +23,7 @@ from nmt_prep.stages.publish.hub import hub_url_problem
 from nmt_prep.stages.publish.publish_stage import published
 from nmt_prep.subwords import dialect_of
 from nmt_prep.training.outputs import OutputOptions, kind_of
+from nmt_prep.training.prompts import language_problems
 
 _PLACEHOLDERS: Mapping[str, object] = {"name": "x", "output_dir": "x", "seed": 0}
 """Stand-ins for required keys that are missing or wrong, so that the rest of the config can be checked."""
@@ -81,6 +82,8 @@ def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[
     config = config.with_held_out().with_limits()
     wrong_vocab = [*_vocab_problems(config.vocab)]
     problems += [*wrong_vocab, *_clean_problems(config), *_publish_problems(config), *_training_problems(config)]
+    if config.records.causal:
+        problems += [(("records", "language_names"), found) for found in language_problems(config.records, config)]
     problems += _output_problems(config, with_vocab=known_vocab and not wrong_vocab)
     return config, problems
 

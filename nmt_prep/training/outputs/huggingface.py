@@ -20,9 +20,7 @@ from nmt_prep.base.columns import Ragged
 from nmt_prep.base.digests import digest_of
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config
-from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.outputs import PROMPTED, HuggingFaceOptions
-from nmt_prep.config.prompts import LanguageNames
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.training.outputs.output_files import parquet_file
@@ -236,17 +234,13 @@ class HuggingFace(Output[HuggingFaceOptions]):
             yield "rows", "ids are for an encoder and a decoder; set causal for records of layout causal"
         if options.rows not in PROMPTED:
             return
-        if isinstance(options.language_names, LanguageNames) and config.pairs is not None:
-            yield "language_names", "is for one pair of languages; leave it out"
         scored = {score for _, corpus in config.corpora for score in corpus.scores}
         scored |= set() if config.clean is None else {"translation", "adequacy"}
         if options.score is not None and options.score not in scored:
             yield "score", f"no corpus has the score {options.score!r}; name one of scores of a corpus"
         if options.rows == "preference" and config.documents is not None:
             yield "rows", "preference is for single segments; leave out the section documents"
-        pairs = {config.languages_of(corpus) for split in config.splits for corpus in config.directed(split)}
-        known = [LanguagePair(pair.source, pair.target) for pair in pairs]
-        for problem in language_problems(options, known):
+        for problem in language_problems(options, config):
             yield "language_names", problem
 
     def write(self, task: ShardTask[HuggingFaceOptions], tick: Tick) -> ShardMade:

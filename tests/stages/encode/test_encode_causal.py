@@ -138,6 +138,8 @@ def test_loaders_can_make_the_rows_of_text(tmp_path: Path) -> None:
          "records.template: a chat template belongs to an existing vocabulary (vocab.from); set records.prompt"),
         ({"layout": "causal", "prompt": "{source}"}, {"vocab": {"kind": "byte_bpe"}},
          "records: a row has the ids of both sides, which needs one vocabulary; set vocab.shared: true"),
+        ({"layout": "causal", "template": "chat"}, {"languages": {"source": "qqq", "target": "de"}},
+         "records.language_names: the English name of the language qqq is not known; set this key to {source: "),
         ({"layout": "causal", "prompt": "{source}"}, {"documents": {"separator": "space"}},
          "documents: the segments of a document are turns of a conversation; set records.template: chat"),
     ],

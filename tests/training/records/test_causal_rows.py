@@ -26,8 +26,8 @@ from tests.subwords.chat.templates import LINES, TEMPLATES, write_tokenizer
 
 KINDS = [
     *(("bytes", name) for name in TEMPLATES),
-    *(("prefix", name) for name in ("trimmed", "joined")),
-    *(("first", name) for name in ("joined", "chatml")),
+    ("prefix", "joined"),
+    ("first", "joined"),
     ("swallowing", "chatml"),
 ]
 

@@ -58,7 +58,7 @@ Training corpora, one per line; an empty line ends the list:
   data/a.tsv                      a file with both sides; also .tmx, .jsonl, .parquet, …
   data/a.tgz::d/a.en,d/a.de       an archive, and its members
   URLs (https, s3, gs) instead of paths"""
-_AGAINST = "  decontaminate: {{against: {}}}  # pairs that contain segments of these sets are dropped\n"
+_AGAINST = "  decontaminate: {{against: {}}}  # pairs that contain segments of these sets are dropped{}\n"
 _TEST_SETS = "Drop pairs that are in a test set of sacrebleu? (yes or no)"
 _SIZE = "size: {}  # pieces of each vocabulary; t2t comes close to it"
 _SIZE_LINES = {"subword_nmt": "merges: {}  # the characters of the text come on top"}
@@ -466,6 +466,7 @@ def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, obj
     """Checks a config and writes it."""
     languages, splits = corpora.languages, corpora.splits
     sets, mark = settings["sets"], "# " if clean == "none" else ""
+    more = "" if "dev" in splits else "; add dev with it"
     values = {**languages.model_dump(), **settings}
     pair = f"{languages.source}-{languages.target}"
     template = resources.files(__package__).joinpath("init_template.yaml").read_text("utf-8")
@@ -480,7 +481,7 @@ def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, obj
         size_line=_SIZE_LINES.get(str(settings["vocab"]), _SIZE).format(settings["size"]),
         shards=", ".join(f"{split}: {16 if split == 'train' else 1}" for split in splits).join("{}"),
         mark=mark,
-        against=f"{mark}{_AGAINST.format(json.dumps(sets))}" if sets else "",
+        against=f"{mark}{_AGAINST.format(json.dumps(sets), more)}" if sets else "",
         clean="standard" if clean == "none" else clean,
         **{key: json.dumps(value, ensure_ascii=False) for key, value in values.items()},
     )

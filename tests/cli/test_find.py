@@ -269,6 +269,6 @@ def test_a_config_with_all_corpora(server: WebServer) -> None:
         "hf:owner/chat/en-de",
     ]
     assert config["clean"] == {"preset": "light", "decontaminate": {"against": ["sacrebleu:all"]}}
-    assert (
-        "\n# left out: duplicates: OPUS has books, too: mtdata:Grp-books-1-deu-eng\n" in Path("en-de.yaml").read_text()
-    )
+    text = Path("en-de.yaml").read_text()
+    assert "\n# left out: duplicates: OPUS has books, too: mtdata:Grp-books-1-deu-eng\n" in text
+    assert "of these sets are dropped; add dev with it\n" in text

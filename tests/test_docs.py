@@ -6,6 +6,8 @@ import importlib
 import json
 import pkgutil
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from textwrap import indent
@@ -64,7 +66,7 @@ def test_every_corpus_is_accepted(page: str, least: int) -> None:
     shown = corpora(page)
     assert len(shown) >= least
     for corpus in shown:
-        config(corpus)
+        config(corpus, computed={"bt": {"program": "cat", "input": "target", "output": "text"}})
 
 
 @pytest.mark.parametrize(
@@ -136,6 +138,29 @@ def test_the_alignment_of_the_docs() -> None:
     links, scores = shown
     assert links == [[0, 0], [1, 1], [0, 0], [1, 1], [0, 0], [1, 1]]
     assert scores.shape == (3,)
+
+
+@pytest.mark.slow
+def test_the_loop_of_the_page_on_monolingual_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [(f"w{n}", f"v{n}") for n in range(12)]
+    pairs = [tuple(" ".join(word[side] for word in words[n : n + 4]) for side in (0, 1)) for n in range(8)]
+    mono = [" ".join(word[side] for word in words[n : n + 2]) for side in (0, 1) for n in range(3, 8)]
+    texts = {"news.en": [source for source, _ in pairs], "news.de": [target for _, target in pairs]}
+    texts |= {"mono.en": mono[:5], "mono.de": [*mono[5:], pairs[0][1]]}
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    shutil.copy(DOCS / "examples" / "toy_translator.py", tmp_path)
+    page = DOCS / "monolingual.md"
+    (tmp_path / "loop.yaml").write_text(next(code for code in code_of(page, "yaml") if "name: loop" in code))
+    (tmp_path / "nmt-prep").write_text(f'#!/bin/sh\nexec {sys.executable} -m nmt_prep "$@"\n')
+    (tmp_path / "nmt-prep").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("PYTHONPATH", str(DOCS.parent))
+    [loop] = code_of(page, "sh")
+    ended = subprocess.run(["sh", "-e"], input=loop, text=True, cwd=tmp_path, check=False, capture_output=True)
+    assert ended.returncode == 0, ended.stderr
+    source, target = ((tmp_path / f"pairs.{side}").read_text().splitlines() for side in ("en", "de"))
+    assert {*zip(source, target, strict=True)} == {*pairs, *zip(mono[:5], mono[5:], strict=True)}
 
 
 def test_lines_of_commands_in_readme_begin_with_a_command() -> None:

@@ -59,6 +59,7 @@ class DrawnPairs:
     read: Read  # yields the drawn pairs
     pairs: int  # number of pairs of the corpus
     limit: int  # its pairs with smaller random numbers were drawn
+    teaches: bool = True  # false if a model must not learn from them
 
     def repaired(self, *, learns: bool) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """Returns re-paired pairs: those that a model is to learn from, and others."""
@@ -67,7 +68,7 @@ class DrawnPairs:
         used = min(self.limit, (1 << 64) * REPAIRED_PAIRS // max(self.pairs, 1))
         chosen = [below(batch, used) for batch in self.read([*SIDES, KEY, ORDER])]
         pairs = _exchanged(first_by(KEY, chosen))
-        return (pairs[:learned], pairs[learned:]) if learns else (pairs[:0], pairs)
+        return (pairs[:learned], pairs[learned:]) if learns and self.teaches else (pairs[:0], pairs)
 
 
 def _exchanged(pairs: pa.RecordBatch) -> pa.RecordBatch:

@@ -254,7 +254,7 @@ class _Corpora:
             except ConfigError as error:
                 reasons.append(str(error))
         if recipe.monolingual:
-            reasons.append(f"{recipe.monolingual} of one language: add them with url and role monolingual")
+            reasons.append(f"{recipe.monolingual} of one language: add them with url and translate")
         if not self.splits.get("train"):
             why = "; ".join(reasons) or "it has none"
             raise ConfigError(f"the recipe {recipe.name} has no training corpus that can be read: {why}")

@@ -60,21 +60,37 @@ Translators = Annotated[
 ]
 
 
-class Columns(Section):
-    """The columns of a table that hold the two sides."""
+class _Places(Section):
+    """The places of the sides in a file that may hold both."""
 
-    source: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] = 0
+    source: int | str | None = None
+    target: int | str | None = None
+
+    def _problems(self) -> Iterator[str]:
+        if not self.sides:
+            yield "name the place of source, of target, or of both"
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that have a place."""
+        return tuple(side for side in SIDES if getattr(self, side) is not None)
+
+
+class Columns(_Places):
+    """The columns of a table that hold the sides; a corpus of one side names one."""
+
+    source: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = None
     """the number of a column, counted from 0, or its name in the header: the source side"""
-    target: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] = 1
+    target: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = None
     """the number of a column, counted from 0, or its name in the header: the target side"""
 
 
-class Fields(Section):
-    """The fields of nested rows that hold the two sides."""
+class Fields(_Places):
+    """The fields of nested rows that hold the sides; a corpus of one side names one."""
 
-    source: str = Field(min_length=1)
+    source: str | None = Field(None, min_length=1)
     """field names joined by dots, such as translation.en: the path to the text of the source side"""
-    target: str = Field(min_length=1)
+    target: str | None = Field(None, min_length=1)
     """field names joined by dots, such as translation.zh: the path to the text of the target side"""
 
 
@@ -149,6 +165,33 @@ _Text = Annotated[str, Field(min_length=1)]
 _Place = Annotated[ColumnPlace, BeforeValidator(_place_of, json_schema_input_type=_Number | _Text | ColumnPlace)]
 
 
+class Best(Section):
+    """The choice of the best of several candidates."""
+
+    best: Name
+    """the name of a computed number of pairs, or chrf, the likeness to the side that is replaced: the candidate with
+    the highest value stays"""
+
+
+class Translate(Section):
+    """The computed text that becomes a side of a corpus."""
+
+    by: Name
+    """the name of a computed text: the other side of a corpus of one side; in a corpus of both sides, it replaces the
+    side that it is not made from"""
+    keep: Annotated[
+        Annotated[Literal["first", "sample"], PydanticTag("text")] | Annotated[Best, PydanticTag("mapping")],
+        Discriminator(_form),
+    ] = "first"
+    """first, sample, or {best: …} with the name of a computed number or chrf: which of several candidates stays; sample
+    draws one at random"""
+
+    @property
+    def best(self) -> str:
+        """The value that ranks candidates; empty if none does."""
+        return self.keep.best if isinstance(self.keep, Best) else ""
+
+
 class HoldOut(Section):
     """Pairs of a corpus of train that become another split."""
 
@@ -207,11 +250,13 @@ class Corpus(Section):
     member: str | None = Field(None, min_length=1)
     """a name, or a pattern with * and ?: the archive member that holds both sides"""
     columns: Columns | None = None
-    """{source: 0, target: 1}: numbers or header names of the columns with the two sides (tsv, csv)"""
+    """{source: 0, target: 1}: numbers or header names of the columns with the two sides, or {target: 0} for a corpus of
+    one side (tsv, csv)"""
     header: bool = False
     """true or false: the first line names the columns (tsv, csv)"""
     fields: Fields | None = None
-    """{source: translation.en, target: translation.zh}: where the two sides are in a row (jsonl, parquet)"""
+    """{source: translation.en, target: translation.zh}: where the two sides are in a row, or {target: text} for a
+    corpus of one side (jsonl, parquet)"""
     languages: FileLanguages | None = None
     """{source: …, target: …}: the languages of the two sides in a config with pairs; otherwise the names of the
     languages in the files, if they differ from the config's (tmx, xliff, wmt_xml)"""
@@ -242,11 +287,17 @@ class Corpus(Section):
     """strip or keep: what to do with a carriage return before a newline"""
     max_line_bytes: Amount = Field(2**20, ge=1, le=2**30)
     """an amount of bytes from 1 to 1GiB: pairs with a longer line are dropped"""
-    role: Literal["parallel", "vocab", "monolingual"] = "parallel"
-    """parallel, vocab or monolingual: pairs for the records, lines for the vocabularies only, or one side that is
-    paired with the placeholder"""
-    placeholder: str = Field("<mono>", pattern=r"^\S+$")
-    """a word without spaces: stands for the missing side of a monolingual corpus"""
+    role: Literal["parallel", "vocab"] = "parallel"
+    """parallel or vocab: pairs for the records, or lines for the vocabularies only"""
+    translate: Annotated[
+        Translate | None,
+        BeforeValidator(
+            lambda value: {"by": value} if isinstance(value, str) else value,
+            json_schema_input_type=str | Translate | None,
+        ),
+    ] = None
+    """the name of a computed text, or a mapping, or null: the text that becomes the other side of a corpus of one side,
+    or replaces a side of a corpus of both"""
     options: dict[str, Any] = Field(default_factory=dict)
     """a mapping: options of the reader of an installed package, by name"""
     hold_out: Annotated[
@@ -338,15 +389,19 @@ class Corpus(Section):
     def _division_problems(self) -> Iterator[str]:
         if self.is_divided and self.role == "vocab":
             yield "hold_out and limit are for pairs, and a corpus of role vocab has none; remove them"
-        if self.hold_out and self.role != "parallel":
-            yield "hold_out needs pairs of two languages; remove it, or role"
+        if self.translate is not None and self.role == "vocab":
+            yield "translate makes pairs, and a corpus of role vocab has none; remove one of the keys"
+        if self.translate is not None and (self.both_directions or self.texts):
+            yield "translate makes one side: name the corpus once for each direction, with languages"
+        if self.swap and len(self.read_sides) == 1:
+            yield "swap exchanges two sides, and the corpus has one; name the other side instead"
         if self.document is not None and any(each.every for each in self.hold_out):
             yield "hold_out.every takes documents apart; give a number of pairs, which keeps them whole"
         if len({each.split for each in self.hold_out}) < len(self.hold_out):
             yield "hold_out names a split twice; name each once"
 
     def _document_problems(self, documents: Documents) -> Iterator[str]:
-        if len(self.sides) == 1 or self.role != "parallel":
+        if len(self.read_sides) == 1 or self.role != "parallel":
             yield "documents have two sides: name both, and leave role out"
         if self.is_local and self.url.remote:
             yield "directories and lists of documents must be local paths"
@@ -420,6 +475,19 @@ class Corpus(Section):
     def awaits_catalogue(self) -> bool:
         """True if ``url`` names a catalogue from which the files have not been filled in yet."""
         return self.url.catalogue_id is not None and not (self.sides or self.member)
+
+    @property
+    def read_sides(self) -> tuple[Side, ...]:
+        """The sides whose lines its files hold."""
+        places = self.fields or self.columns
+        if places is not None:
+            return places.sides
+        return self.sides if len(self.sides) == 1 else SIDES
+
+    @property
+    def pair_sides(self) -> tuple[Side, ...]:
+        """The sides that its pairs have in the end."""
+        return self.read_sides if self.translate is None else SIDES
 
     @property
     def sides(self) -> tuple[Side, ...]:

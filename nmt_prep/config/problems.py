@@ -27,6 +27,8 @@ Problem = tuple[KeyPath, str]
 _WITHOUT_KIND = ("union_tag_invalid", "union_tag_not_found")
 """Types of pydantic's errors for a mapping with a missing or an unknown ``kind``."""
 
+_TRANSLATE = "a corpus of one side gets the other one by translate, with the name of a computed text"
+
 _REMOVED = {
     "download.connect_seconds": "a server has 10 s to accept a connection",
     "download.stall_seconds": "a connection that is slower than 1 KiB per second for 60 s is closed, and tried again",
@@ -36,9 +38,13 @@ _REMOVED = {
     "extract.max_ratio": "an archive may be unpacked to 250 times its size",
     "outputs.dtype": "the size of the vocabulary determines the type of the ids, as toolkits expect",
     "publish.retries": "a failed request is repeated 5 times",
+    "splits.placeholder": _TRANSLATE,
     "splits.translations": "pivot joins the first 3 translations of a line",
 }
 """Keys of earlier versions, without the names of splits and numbers in lists, and what holds in their place."""
+
+_REMOVED_VALUES = {("splits.role", "monolingual"): f"it no longer exists: {_TRANSLATE}; replace it by translate"}
+"""Values of earlier versions, with their keys."""
 
 _REMOVED_KINDS = {
     "outputs.tfrecord": "records/ has such shards; records.layout and records.shards set their form and their number",
@@ -93,8 +99,9 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
     if detail["type"] == "missing":
         return f"{where}: this key is required: {allowed}"
     whole = detail["type"] == "value_error" and isinstance(detail["input"], Mapping | BaseModel)
-    if whole or detail["type"] == UNKNOWN_NAME:
-        text = message_of(detail)
+    removed = _REMOVED_VALUES.get((_general(path), str(detail["input"])))
+    if whole or removed or detail["type"] == UNKNOWN_NAME:
+        text = removed or message_of(detail)
         return f"{where if path else _whole_config(text, lines)}: {text}"
     if detail["input"] is None and detail["type"] in ("model_type", "model_attributes_type"):
         return f"{where}: found an empty section; give it keys, or leave it out"

@@ -15,10 +15,10 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from nmt_prep.base.sides import SIDES
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.computed import ComputedValue
-from nmt_prep.config.corpus import Corpus, Tag
+from nmt_prep.config.corpus import Corpus, Tag, Translate
 from nmt_prep.config.documents import DocumentSettings
 from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.language_pairs import MULTIPLE, CheckedTag, ConfigLanguages, Pairs
@@ -79,6 +79,9 @@ class SampleSettings(Section):
     """a number >= 1, or equal, or null for all that bytes_per_corpus allows: makes the share of each language in a
     config with pairs proportional to its bytes to the power 1 / temperature, or all shares equal"""
 
+    made: bool = False
+    """true or false: also learn from the texts that programs made (translate)"""
+
     @property
     def budget(self) -> int:
         """The characters of each text, or its bytes with a temperature."""
@@ -96,6 +99,8 @@ class SampleSettings(Section):
             yield "bytes_per_file cannot be combined with bytes_per_corpus and temperature; remove one of them"
         if self.bytes_per_file is not None and "origin" in self.model_fields_set and self.origin == "cleaned":
             yield "bytes_per_file counts the lines of files; set from: raw, or bytes_per_corpus"
+        if self.made and self.raw:
+            yield "the files of corpora hold no texts that programs made; remove made, or from: raw"
 
 
 class AlignSettings(Section):
@@ -280,6 +285,7 @@ class Config(Section):
             yield "align.words is vocab, and vocab.words has no steps; list them, or set align.words to text"
         yield from self._document_problems()
         yield from self._computed_problems()
+        yield from self._translate_problems()
         yield from self._weight_problems()
         yield from self._training_problems()
         yield from self._frame_problems()
@@ -295,9 +301,6 @@ class Config(Section):
                 "records.template: a chat template belongs to an existing vocabulary (vocab.from); set records.prompt "
                 "for a vocabulary that is trained"
             )
-        for split, corpus in self.corpora:
-            if corpus.role == "monolingual":
-                yield f"splits.{split}.{corpus.name}: rows of a language model need both sides; leave the corpus out"
         if self.documents is not None and self.records.template is None:
             yield "documents: the segments of a document are turns of a conversation; set records.template: chat"
 
@@ -381,11 +384,42 @@ class Config(Section):
                 f"{', '.join(known)})"
             )
 
+    def _translate_problems(self) -> Iterator[str]:
+        for split, corpus in self.corpora:
+            if corpus.translate is None:
+                continue
+            where = f"splits.{split}.{corpus.name}"
+            yield from (f"{where}.translate{problem}" for problem in self._made_problems(corpus, corpus.translate))
+            if self.clean is not None and split not in self.clean.splits:
+                yield f"{where}: pairs are made before they are cleaned; add {split} to clean.splits"
+
+    def _made_problems(self, corpus: Corpus, made: Translate) -> Iterator[str]:
+        """Yields the problems of the texts that become a side of a corpus."""
+        value, sides = self.computed.get(made.by), corpus.read_sides
+        if value is None:
+            near, known = did_you_mean(made.by, self.computed), ", ".join(self.computed) or "none"
+            yield f" names {made.by!r}{near or ';'} the section computed has {known}"
+            return
+        if value.output != "text":
+            yield f" needs a text, and computed.{made.by}.output is number"
+        if value.input not in (*sides, *((None,) if len(sides) == 1 else ())):
+            wanted = f"set it to {sides[0]}" if len(sides) == 1 else "set it to source or target, the side to keep"
+            yield f": computed.{made.by}.input is {value.input or 'pair'}; {wanted}"
+        if made.keep != "first" and value.candidates == 1:
+            yield f".keep chooses among candidates, and computed.{made.by}.candidates is 1"
+        number = self.computed.get(made.best)
+        if made.best == "chrf":
+            if len(sides) == 1:
+                yield ".keep: chrf compares candidates with the side that they replace, and the corpus has none"
+        elif made.best and (number is None or number.output != "number" or number.input not in (None, "pair")):
+            yield f".keep names {made.best!r}, which is no number of pairs in the section computed"
+
     def _computed_problems(self) -> Iterator[str]:
         for name, value in self.computed.items():
             if name in ("corpus", "translation", "adequacy"):
                 yield f"computed.{name}: the name stands for something else; choose another one"
-            if value.output == "number" and self.clean is None:
+            translates = any(corpus.translate is not None for _, corpus in self.corpora)
+            if value.output == "number" and self.clean is None and not translates:
                 yield f"computed.{name}: numbers are computed for pairs that are cleaned; add the section clean"
 
     def _weight_problems(self) -> Iterator[str]:
@@ -458,6 +492,22 @@ class Config(Section):
         """Returns the languages of the two sides of a corpus."""
         return corpus.pair.languages if corpus.pair else self.languages
 
+    def real_sides(self, corpus: Corpus) -> tuple[Side, ...]:
+        """Returns the sides of the pairs of a corpus that no program makes."""
+        if corpus.translate is None or len(corpus.read_sides) == 1:
+            return corpus.read_sides
+        value = self.computed[corpus.translate.by]
+        return tuple(side for side in SIDES if value.input == side)
+
+    def made_side(self, corpus: Corpus) -> dict[str, str]:
+        """Returns the side of a corpus that a program makes, the name of the value, the program and its version."""
+        if corpus.translate is None:
+            return {}
+        (side,) = (side for side in SIDES if side not in self.real_sides(corpus))
+        value = self.computed[corpus.translate.by]
+        facts = {"side": side, "value": corpus.translate.by, "program": value.name, "version": value.version}
+        return {name: text for name, text in facts.items() if text}
+
     @property
     def corpora(self) -> list[tuple[str, Corpus]]:
         """All corpora with their splits, in order."""
@@ -481,6 +531,13 @@ class Config(Section):
             for each in corpus.hold_out:
                 splits[each.split] = (*splits.get(each.split, ()), corpus.held_out())
         return self.model_copy(update={"splits": splits})
+
+    def with_cleaning(self) -> Config:
+        """Returns the config with a section ``clean`` if a corpus is translated, which that stage does."""
+        splits = tuple(dict.fromkeys(split for split, corpus in self.corpora if corpus.translate is not None))
+        if self.clean is not None or not splits:
+            return self
+        return self.model_copy(update={"clean": CleanSettings(preset="none", splits=splits)})
 
     def with_limits(self) -> Config:
         """Returns the config with the limits of tokens as the last rule of cleaning."""

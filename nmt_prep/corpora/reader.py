@@ -278,6 +278,11 @@ class Swapped(Reader):
         return self._reader.text_files(OTHER[side])
 
 
+def no_text(pairs: int) -> pa.Array:
+    """Returns the side that a corpus of one side lacks: empty lines."""
+    return pa.repeat(pa.scalar("", pa.large_string()), pairs)
+
+
 def numbered(batches: Iterator[PairBatch], first: int) -> Iterator[PairBatch]:
     """Yields the batches of a reader with the rows of their pairs, counted from ``first``."""
     for batch in batches:

@@ -71,6 +71,7 @@ def corpora_table(summary: Json) -> Table:
         facts = summary["corpora"][split][corpus]
         encoded = flow["encoded"] or {"pairs": 0, "source_tokens": 0, "target_tokens": 0}
         notes = [f"{side} {piece}" for side, piece in facts.get("tag", {}).items()]
+        notes += [f"{made['side']} made by {made['value']}" for made in [facts.get("made")] if made]
         rows.append(
             [
                 f"{split}/{corpus}",
@@ -86,6 +87,21 @@ def corpora_table(summary: Json) -> Table:
         )
     head = ["corpus", "pairs in", "pairs out", "kept", "text in", "text out", "source ids", "target ids", "notes"]
     return Table("Corpora", head, rows, (0, 8)).without_empty_columns()
+
+
+def translation_table(summary: Json) -> Table:
+    """Returns what was translated by programs: lines before, and the texts and pairs that were made."""
+    rows = []
+    for split, corpus, counts in corpora(summary.get("untranslated", {})):
+        texts = summary["translations"][split][corpus]
+        made = texts["by"]
+        dropped = ", ".join(f"{reason} {number:,}" for reason, number in counts["dropped"].items() if number)
+        program = f"{made['program']}{', version ' * ('version' in made)}{made.get('version', '')}"
+        pairs = summary["clean"][split][corpus]["pairs_out"]
+        numbers = [counts["pairs_in"], dropped or "none", texts["texts"], texts["empty"], texts["copies"], pairs]
+        rows.append([f"{split}/{corpus}", *numbers, f"{made['value']} ({program})"])
+    head = ["corpus", "lines", "dropped before", "translated", "empty", "copies", "pairs left", "by"]
+    return Table("Translations", head, rows, (0, 2, 7))
 
 
 def document_table(summary: Json) -> Table:
@@ -362,6 +378,7 @@ TABLES: tuple[Callable[[Json], Table], ...] = (
     pair_table,
     drop_table,
     fix_table,
+    translation_table,
     document_table,
     segment_table,
     weight_table,

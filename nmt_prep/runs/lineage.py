@@ -198,7 +198,7 @@ class CorpusRows:
         """Returns the row of the n-th compiled pair, counted from 0, of a corpus whose parts have no rows."""
         before = 0
         for batch in self._batches():
-            rows = kept_rows(batch)
+            rows = kept_rows(batch, self._corpus.read_sides)
             if number < before + len(rows):
                 return int(rows[number - before])
             before += len(rows)
@@ -212,12 +212,12 @@ class CorpusRows:
         for batch in self._batches():
             assert batch.rows is not None
             end = int(batch.rows[-1]) + 1 if len(batch) else end
-            rows = kept_rows(batch)
+            rows = kept_rows(batch, self._corpus.read_sides)
             if row < end:
                 place = int(np.searchsorted(rows, row))
                 if place < len(rows) and rows[place] == row:
                     return before + place
-                raise self._dropped(row, "compile", drop_reason(batch, row))
+                raise self._dropped(row, "compile", drop_reason(batch, row, self._corpus.read_sides))
             before += len(rows)
         raise ArgumentError(f"there is no row {row} in {self._corpus.name}; its rows are 0 to {end - 1}")
 

@@ -29,6 +29,7 @@ from nmt_prep.runs.checks import load_config
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean.cleaned_corpora import cleaned_corpora
 from nmt_prep.stages.clean.computed import TextsLeft, texts_left
+from nmt_prep.stages.clean.translate import translations_left
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import addresses_of
 
@@ -170,7 +171,7 @@ def computed_left(config: ConfigOrFile) -> list[TextsLeft]:
     The numbers are exact once all rounds before are complete; else upper bounds.
     """
     config = _loaded(config)
-    if not (config.clean and any(corpus.computed for corpus in cleaned_corpora(config))):
+    if not (config.clean and any(each.computed or each.corpus.translate for each in cleaned_corpora(config))):
         return []
     stages = {stage.stage: stage for stage in tasks(config)}
     if stages[Clean.name].complete:
@@ -180,7 +181,7 @@ def computed_left(config: ConfigOrFile) -> list[TextsLeft]:
         parts = outputs_in(config.run_dir, [Compile], config).read(Compile).parts
         compiled = [part for split in parts.values() for part in split]
     missing = [task for state in stages[Clean.name].rounds for task in state.missing]
-    return [*texts_left(config, missing, compiled)]
+    return [*translations_left(config, missing, compiled), *texts_left(config, missing, compiled)]
 
 
 def tasks(

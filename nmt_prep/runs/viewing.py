@@ -125,6 +125,9 @@ def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row,
     check_current(config, Encode, "the records")
     lineage = Lineage(outputs, split)
     row = asdict(lineage.trace(lineage.record(where)))
+    made = {corpus.name: config.made_side(corpus) for corpus in config.splits.get(split, ())}
+    if facts := made.get(row["corpus"]):
+        row["made"] = facts
     if config.cleans(split):
         row["fixes"] = list(_fixes_of(outputs, Wanted(split, row["corpus"], row["row"], None, 1, None, pieces=False)))
     return next(_with_pieces(outputs, [row])) if pieces else row, lineage.pairs

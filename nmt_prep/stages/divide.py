@@ -8,10 +8,10 @@ that lose pairs. Parts that lose none stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import accumulate, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -22,14 +22,12 @@ from _nmt_prep_core import line_hashes
 
 from nmt_prep.base.artefacts import atomic_write, writing
 from nmt_prep.base.columns import TextColumn
-from nmt_prep.base.digests import seed_of, sha256_of
-from nmt_prep.base.errors import CorpusError
+from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.formats.plain import SUFFIX, LinePart, TextFile
 from nmt_prep.corpora.parts import BatchFile, PairFile
-from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
@@ -37,164 +35,11 @@ from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.compile.compile_tasks import CorpusCounts
+from nmt_prep.stages.drawing import GOES, LIMIT, STAYS, Draw, DrawTask, Every, Keys, Places, draw, salt_of
 from nmt_prep.text.blocks import text_bytes
-from nmt_prep.training.modifiers.draws import scrambled
 
-Keys: TypeAlias = "npt.NDArray[np.uint64]"
-Places: TypeAlias = "npt.NDArray[np.int64]"
-
-HELD_OUT, DUPLICATE, LIMIT = "held_out", "held_out_duplicate", "limit"
+HELD_OUT, DUPLICATE = "held_out", "held_out_duplicate"
 _HELD = "held-out-"  # Start of the names of files of pairs that are held out
-_STAYS, _GOES = -1, -2  # Places of pairs that are not held out
-_LARGEST = (1 << 64) - 1
-
-
-@dataclass(frozen=True)
-class Every:
-    """A hold-out of the pairs at some positions."""
-
-    number: int  # number of the hold-out
-    divisor: int
-    before: int  # number of positions before the corpus
-    lines: bool  # True if positions are rows, with dropped ones
-
-    def among(self, batch: pa.RecordBatch, first: int) -> npt.NDArray[np.bool_]:
-        """Returns True for the pairs of a batch that are held out; ``first`` is the position of the first pair."""
-        positions = batch.column("row").to_numpy() if self.lines else np.arange(first, first + len(batch))
-        return np.asarray((positions + (self.before + 1)) % self.divisor == 0)
-
-
-@dataclass(frozen=True)
-class Draw:
-    """Decides for each pair of a corpus where it goes."""
-
-    every: tuple[Every, ...]  # hold-outs by position
-    drawn: tuple[int, ...]  # numbers of the other hold-outs
-    lasts: tuple[int, ...]  # the last key of each of these, ascending, and of the pairs that stay
-    pairs: int  # number of pairs of the corpus
-
-    def places(self, batch: pa.RecordBatch, salt: int, first: int) -> Places:
-        """Returns the number of the hold-out that each pair is in, or ``_STAYS`` or ``_GOES``.
-
-        Args:
-            first: the position of the first pair in the corpus, from 0.
-        """
-        ranges = np.searchsorted(np.array(self.lasts, np.uint64), keys_of(batch, salt), side="left")
-        places = np.array([*self.drawn, _STAYS, _GOES])[ranges]
-        for each in reversed(self.every):
-            places[each.among(batch, first)] = each.number
-        return places
-
-
-@dataclass(frozen=True)
-class DrawTask:
-    """A corpus to draw from."""
-
-    key: str
-    where: str  # key of the corpus in the config
-    salt: int
-    parts: tuple[Path, ...]
-    every: tuple[Every, ...]
-    drawn: tuple[tuple[int, int], ...]  # number of each other hold-out, and number of its pairs
-    limit: int | None
-    documents: bool
-
-
-def keys_of(batch: pa.RecordBatch, salt: int) -> Keys:
-    """Returns the keys of pairs, from their rows, or from the names of their documents."""
-    units = batch.column("row").to_numpy().astype(np.uint64)
-    if DOCUMENT in batch.schema.names:
-        names = batch.column(DOCUMENT)
-        texts = TextColumn.from_arrow(names.dictionary)
-        hashes = np.append(line_hashes(texts.data, texts.offsets), np.uint64(0))
-        codes = names.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        units = np.where(codes < 0, units, hashes[codes])
-    return scrambled(units ^ np.uint64(salt))
-
-
-def draw(task: DrawTask, tick: Tick) -> Draw:
-    """Finds the keys up to which pairs are drawn. Ticks are pairs."""
-    total, found = 0, dict.fromkeys(task.every, 0)
-
-    def drawn() -> Iterator[Keys]:
-        nonlocal total
-        total = 0
-        found.update(dict.fromkeys(found, 0))
-        for part in task.parts:
-            for batch in iter_pairs(part, columns=["row", *([DOCUMENT] if task.documents else [])]):
-                free = np.ones(len(batch), np.bool_)
-                for every in task.every:
-                    taken = every.among(batch, total)
-                    found[every] += int(np.count_nonzero(taken))
-                    free &= ~taken
-                total += len(batch)
-                yield keys_of(batch, task.salt)[free]
-
-    find = _last_documents if task.documents else _last_rows
-    lasts, left = find(drawn, [pairs for _, pairs in task.drawn], task.limit)
-    tick(total)
-    for every, count in found.items():
-        if not count and not every.before:
-            raise CorpusError(
-                f"{task.where}.hold_out.every is {every.divisor}, but cleaning leaves {total:,} pairs; lower it"
-            )
-    if left < 1:
-        raise CorpusError(
-            f"{task.where}: cleaning leaves {total:,} pairs, too few for hold_out and limit; hold out fewer, or raise "
-            "limit if a document has more pairs"
-        )
-    return Draw(task.every, tuple(number for number, _ in task.drawn), tuple(lasts), total)
-
-
-def _last_rows(drawn: Callable[[], Iterator[Keys]], numbers: list[int], limit: int | None) -> tuple[list[int], int]:
-    """Returns the last key of each number of pairs and of those that stay, and how many pairs are not held out."""
-    counts = np.zeros(1 << 16, np.int64)
-    for keys in drawn():
-        counts += np.bincount((keys >> np.uint64(48)).astype(np.int64), minlength=len(counts))
-    until = np.cumsum(counts)
-    ranks = [*accumulate(numbers)]
-    left = int(until[-1]) - sum(numbers)
-    if limit is not None:
-        ranks.append(sum(numbers) + min(limit, max(left, 0)))
-    # Keys are counted by their first 16 bits; only those with the bits of a wanted rank are held and sorted.
-    bins = np.searchsorted(until, ranks)
-    held: dict[int, list[Keys]] = {int(place): [] for place in bins}
-    for keys in drawn() if held and left > 0 else ():
-        top = keys >> np.uint64(48)
-        for place, found in held.items():
-            found.append(keys[top == place])
-    if left < 1:
-        return [], left
-    inside = {place: np.sort(np.concatenate(found)) for place, found in held.items()}
-    before = np.append(0, until)[bins]
-    lasts = [
-        int(inside[place][rank - start - 1]) for place, rank, start in zip(bins.tolist(), ranks, before, strict=True)
-    ]
-    return lasts if limit is not None else [*lasts, _LARGEST], left
-
-
-def _last_documents(
-    drawn: Callable[[], Iterator[Keys]], numbers: list[int], limit: int | None
-) -> tuple[list[int], int]:
-    """Returns the same as :func:`_last_rows` for pairs whose keys are those of documents, which stay whole.
-
-    A hold-out has the fewest documents with as many pairs as asked for; a limit keeps the most that do not exceed it.
-    """
-    counted = [np.unique(keys, return_counts=True) for keys in drawn()]
-    keys, places = np.unique(np.concatenate([each for each, _ in counted]), return_inverse=True)
-    sizes = np.bincount(places, np.concatenate([counts for _, counts in counted]))
-    until = np.cumsum(sizes).astype(np.int64)
-    lasts, held = list[int](), 0
-    for number in numbers:
-        last = int(np.searchsorted(until, held + number))
-        if last >= len(keys) - 1:
-            return [], 0
-        lasts.append(int(keys[last]))
-        held = int(until[last])
-    if limit is None:
-        return [*lasts, _LARGEST], int(until[-1]) - held
-    stay = int(np.searchsorted(until, held + limit, side="right"))  # the documents up to the limit
-    return [*lasts, int(keys[stay - 1]) if stay else 0], int(until[stay - 1]) - held if stay else 0
 
 
 DRAW = Round("draw", draw, Draw, words="drawing pairs")
@@ -214,7 +59,7 @@ class DivideTask:
         """Yields the batches of the part, and where each pair goes."""
         first = self.first
         for batch in iter_pairs(self.part.path, columns=columns):
-            nowhere = np.full(len(batch), _STAYS)
+            nowhere = np.full(len(batch), STAYS)
             yield batch, nowhere if self.draw is None else self.draw.places(batch, self.salt, first)
             first += len(batch)
 
@@ -316,11 +161,11 @@ def keep(task: KeepTask, tick: Tick) -> Kept:
     writes = task.draw is not None and task.output.suffix != SUFFIX  # nearly every part of such a corpus loses pairs
     with PartFile(task.output, task.part.corpus) as file:
         for batch, places in task.batches():
-            stays = places == _STAYS
+            stays = places == STAYS
             repeats = np.zeros(len(batch), np.bool_)
             for hashes in _hashes(batch) if len(known) else ():
                 repeats |= known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes
-            dropped += [np.count_nonzero(each) for each in (places >= 0, stays & repeats, places == _GOES)]
+            dropped += [np.count_nonzero(each) for each in (places >= 0, stays & repeats, places == GOES)]
             masks.append(stays & ~repeats)
             pairs = batch.filter(pa.array(masks[-1]))
             size += sum(text_bytes(pairs.column(side)) for side in SIDES)
@@ -410,8 +255,7 @@ class _Source:
 
     def salt(self, config: Config) -> int:
         """Returns a seed. The pairs of a text in several languages have the same, so that their rows go together."""
-        name = self.corpus.name if self.corpus.pair is None else self.corpus.name.removesuffix(f".{self.corpus.pair}")
-        return seed_of(f"divide/{config.seed}/{name}")
+        return salt_of(config, self.corpus)
 
     def every(self, others: Sequence[_Source], rows: Mapping[str, int]) -> Iterator[Every]:
         """Yields the hold-outs by position, given the corpora of the split before this one, and the rows of corpora."""
@@ -610,6 +454,6 @@ def reason_for(job: Outputs, split: str, corpus: Corpus, row: int) -> str:
                     return DUPLICATE
                 place = int(made.places(batch, source.salt(job.config), first)[found])
                 held = f"{HELD_OUT} for {corpus.hold_out[place].split}" if place >= 0 else ""
-                return held or (DUPLICATE if place == _STAYS else f"{LIMIT}, {corpus.limit:,} pairs")
+                return held or (DUPLICATE if place == STAYS else f"{LIMIT}, {corpus.limit:,} pairs")
             first += len(batch)
     return ""

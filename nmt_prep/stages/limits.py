@@ -35,7 +35,6 @@ from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.stages.clean import REJECTED, Clean
 from nmt_prep.stages.clean.first_rules import cleaned_part
 from nmt_prep.stages.clean.parts import CorpusTask, PartResult, PartTask, RejectsTask, part_round, sample_rejects
-from nmt_prep.stages.compile.compile_health import observed_sides
 from nmt_prep.stages.divide import divided_files, divided_stages
 from nmt_prep.stages.vocab import BuiltVocabulary, Vocabulary, built_vocabularies
 
@@ -193,7 +192,7 @@ def _tasks(job: Job) -> Iterator[tuple[str, LimitTask]]:
         corpora: dict[str, Corpus] = {corpus.name: corpus for corpus in config.splits[split]}
         for part in parts if split in limited_splits(config) else ():
             corpus = corpora[part.corpus]
-            context = Context(config.languages_of(corpus), observed_sides(corpus), config.base_dir)
+            context = Context(config.languages_of(corpus), corpus.pair_sides, config.base_dir)
             of = CorpusTask(
                 f"splits.{split}.{part.corpus}", part.corpus, Cleaning(()), context, _rejects(config), config.seed
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,7 @@ class DrawnFiles:
     drawn: int  # number of pairs in the files
     pairs: int  # number of pairs of the corpus
     limit: int  # its pairs with smaller random numbers were drawn
+    teaches: bool = True  # false for pairs that a program made: models do not learn from them
 
 
 def reader_of(corpora: Sequence[DrawnFiles]) -> Read:
@@ -79,14 +80,19 @@ def draw_samples(
     most: Mapping[str, int],
     seed: int,
     scratch: Path,
+    made: Collection[str] = (),
 ) -> Rounds[dict[str, dict[str, DrawnFiles]]]:
-    """Yields the round; returns the drawn pairs of each corpus of each text, in the order of their parts."""
+    """Yields the round; returns the drawn pairs of each corpus of each text, in the order of their parts.
+
+    The corpora ``made``, which teach nothing, take no share of the sample from the others.
+    """
     pairs: dict[str, dict[str, int]] = {name: {} for name in texts}
     tasks: dict[str, list[SelectTask]] = {}
     for name, parts in texts.items():
         for part in parts:
             pairs[name][part.corpus] = pairs[name].get(part.corpus, 0) + part.pairs
-        limits = sample_limits(pairs[name], most[name])
+        shares = ({each: size for each, size in pairs[name].items() if (each in made) is own} for own in (False, True))
+        limits = {each: limit for share in shares for each, limit in sample_limits(share, most[name]).items()}
         keys = [f"{selecting.name}-{name}-{number:05d}" for number in range(len(parts))]
         tasks[name] = [
             SelectTask(key, part.path, limits[part.corpus], seed, scratch / f"{key}.parquet")
@@ -98,7 +104,8 @@ def draw_samples(
         for part, task, number in zip(parts, tasks[name], selected[name], strict=True):
             before = samples[name].get(part.corpus, DrawnFiles((), 0, pairs[name][part.corpus], task.limit))
             files = (*before.files, *_selected_file(task, number))
-            samples[name][part.corpus] = DrawnFiles(files, before.drawn + number, before.pairs, before.limit)
+            drawn, teaches = before.drawn + number, part.corpus not in made
+            samples[name][part.corpus] = DrawnFiles(files, drawn, before.pairs, before.limit, teaches)
     return samples
 
 

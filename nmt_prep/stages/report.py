@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nmt_prep import __version__
@@ -36,7 +37,7 @@ from nmt_prep.stages.download import (
     licences_of,
     needed_vocabularies,
 )
-from nmt_prep.stages.encode.encode_stage import Encode, licence_settings
+from nmt_prep.stages.encode.encode_stage import Encode, origin_settings
 from nmt_prep.stages.limits import Limits
 from nmt_prep.stages.pair_files import pair_files, pair_stages
 from nmt_prep.stages.sample import Sample
@@ -67,7 +68,7 @@ class Report(Stage[NoOutput, None]):
         return (*of_documents, *(stage for stage in reads if not existing or stage is not Sample))
 
     def settings(self, config: Config) -> dict[str, object]:
-        return {**shown_settings(config), **licence_settings(config)}
+        return {**shown_settings(config), **origin_settings(config)}
 
     def finish(self, job: Job, made: None) -> Result[NoOutput]:
         info = load_dataset_info(job.directory_of(Encode))
@@ -207,7 +208,7 @@ def _comparison(job: Job) -> Json:
 
 
 def _corpora(job: Job, info: DatasetInfo) -> Json:
-    """Returns the counts of compile, and tag, licence and role of each corpus."""
+    """Returns the counts of compile, and tag, licence, role and the program of each corpus."""
     compiled, licences = counts_of(job), licences_of(job)
     tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
     return {
@@ -217,6 +218,7 @@ def _corpora(job: Job, info: DatasetInfo) -> Json:
                 **({"tag": tag} if (tag := tags.get((split, corpus.name))) else {}),
                 **({"licence": licence} if (licence := licences.get((split, corpus.name))) is not None else {}),
                 **({"role": corpus.role} if corpus.role != "parallel" else {}),
+                **({"made": made} if (made := job.config.made_side(corpus)) else {}),
             }
             for corpus in corpora
         }
@@ -235,6 +237,8 @@ def _flow(job: Job, profile: Json) -> Json:
 
     def flow(split: str, corpus: str) -> Json:
         counts = cleaned.corpora.get(split, {}).get(corpus) if cleaned else None
+        if cleaned and counts is not None and (before := cleaned.untranslated.get(split, {}).get(corpus)):
+            counts = replace(before + counts, pairs_in=before.pairs_in, pairs_out=counts.pairs_out)
         later = {"division": divided.dropped.get(split, {}).get(corpus, {})} if divided else {}
         if limited and (beyond := limited.corpora.get(split, {}).get(corpus)):
             later["limits"] = {reason: pairs for reason, pairs in beyond.dropped.items() if pairs}
@@ -299,9 +303,15 @@ def _cleaning(job: Job) -> Json:
         {split: {corpus: notes[key] for corpus, notes in own.items()} for split, own in seen["rejected"].items()}
         for key in ("nearest", "repaired")
     )
-    others = {name: value for name, value in output.items() if name not in ("parts", "corpora")}
+    ordered_only = ("parts", "corpora", "untranslated", "translations")
+    others = {name: value for name, value in output.items() if name not in ordered_only}
     sections = {"clean": output["corpora"], "rules": seen["rules"], "rejects": nearest, "repaired": repaired}
     sections |= {rule: seen[rule] for rule in LEARNED_RULES if seen[rule]}
+    for split, corpora in job.config.splits.items():
+        for corpus in corpora:
+            if (texts := output["translations"].get(split, {}).get(corpus.name)) is not None:
+                texts["by"] = job.config.made_side(corpus)
+    sections |= {name: output[name] for name in ("untranslated", "translations") if output[name]}
     ordered = {name: _in_order(job.config, section) for name, section in sections.items()}
     by_split = {name: seen[name] for name in ("duplicates", "leaks", "mended") if seen.get(name)}
     return {**ordered, **others, **by_split}

@@ -39,7 +39,6 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_settings
-from nmt_prep.stages.compile.compile_health import observed_sides
 from nmt_prep.stages.compile.compile_tasks import FAULTS
 from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
 from nmt_prep.stages.divide import divided_files, divided_stages
@@ -178,6 +177,8 @@ class Sample(Stage[SampleOutput, Sampled]):
             "sample.bytes_per_corpus": config.sample.budget,
             "splits.train": [corpus.name for corpus in corpora],
         }
+        made = {corpus.name: learned_sides(config, corpus) for corpus in corpora if corpus.translate is not None}
+        settings |= {"splits.train.learned": made} if made else {}
         if config.pairs is not None:
             settings["sample.temperature"] = config.sample.temperature
             settings["splits.train.pairs"] = sampled_sides(config)
@@ -211,9 +212,14 @@ class Sample(Stage[SampleOutput, Sampled]):
         sizes: dict[Side, SampleSize] = {}
         for side in SIDES:
             _join([path for path, _ in made[side]], job.directory / f"{side}.txt")
-            sizes[side] = reduce(add, (size for _, size in made[side]))
+            sizes[side] = reduce(add, (size for _, size in made[side]), SampleSize(0, 0))
         numbers = {f"{side}_{name}": count for side in SIDES for name, count in vars(sizes[side]).items()}
         return Result(SampleOutput(**sizes), Counts(other=numbers), files=[f"{side}.txt" for side in SIDES])
+
+
+def learned_sides(config: Config, corpus: Corpus) -> tuple[Side, ...]:
+    """Returns the sides of a corpus that the vocabularies learn from."""
+    return corpus.pair_sides if config.sample.made else config.real_sides(corpus)
 
 
 def sampled_sides(config: Config) -> dict[str, list[tuple[Side, Side, str]]]:
@@ -227,15 +233,17 @@ def sampled_sides(config: Config) -> dict[str, list[tuple[Side, Side, str]]]:
     shared, seen = config.vocab.shared, set[tuple[str, ...]]()
     sampled: dict[str, list[tuple[Side, Side, str]]] = {}
     for corpus in config.splits["train"]:
-        pair, chosen = corpus.pair, sampled.setdefault(corpus.name, [])
+        pair, chosen, learned = corpus.pair, sampled.setdefault(corpus.name, []), learned_sides(config, corpus)
         if corpus.pivot is not None:
             continue  # it repeats the lines of other corpora
         if pair is None:
-            chosen.extend((side, side, "") for side in SIDES)
+            chosen.extend((side, side, "") for side in learned)
             continue
         base = corpus.name.removesuffix(f".{pair}")
         for side in SIDES:
             for read in SIDES if corpus.reverse is not None and not shared else (side,):
+                if read not in learned:
+                    continue
                 language = pair.source if read == "source" else pair.target
                 key = (base, language) if shared else (base, language, side)
                 if key not in seen:
@@ -315,7 +323,7 @@ def _left_lines(job: Job, corpus: Corpus, side: Side) -> CleanedLines:
     known = [
         whole * part.pairs // counts.pairs_in if size is None else size for part, size in zip(parts, sizes, strict=True)
     ]
-    return CleanedLines(tuple(part.path for part in parts if side in observed_sides(corpus)), side, sum(known))
+    return CleanedLines(tuple(part.path for part in parts), side, sum(known))
 
 
 def stride_of(size_in_bytes: int, budget: int) -> int:

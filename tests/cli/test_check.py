@@ -208,7 +208,7 @@ def test_patterns_scores_and_one_side(tmp_path: Path) -> None:
     ended = check(
         tmp_path,
         {"url": "a.zip", "source": "*.en", "target": "*.de", "scores": {"q": {"member": "q"}, "r": {"member": "r"}}},
-        {"url": {"source": "mono.en"}, "role": "monolingual"},
+        {"url": {"source": "mono.en"}, "role": "vocab"},
         {"url": "a.zip", "source": "*.en", "target": "1.*"},
         {"url": "a.zip", "source": "*.en", "target": "1.de"},
         arguments=("--json", "-n", "1"),
@@ -231,8 +231,10 @@ def test_patterns_scores_and_one_side(tmp_path: Path) -> None:
 
 def test_one_side(tmp_path: Path) -> None:
     (tmp_path / "mono.en").write_bytes(ENGLISH)
-    [mono] = facts(check(tmp_path, {"url": {"source": "mono.en"}, "role": "monolingual"}, arguments=("--json",)))
-    assert (mono["pairs"], mono["first"][0][1], list(mono["languages"])) == (6, "<mono>", ["source"])
+    (tmp_path / "both.tsv").write_text("a\tb\n")
+    corpora = {"url": {"source": "mono.en"}, "role": "vocab"}, {"url": "both.tsv"}
+    mono, _ = facts(check(tmp_path, *corpora, arguments=("--json",)))
+    assert (mono["pairs"], mono["first"][0][1], list(mono["languages"])) == (6, None, ["source"])
 
 
 def test_control_characters_are_not_printed(tmp_path: Path) -> None:

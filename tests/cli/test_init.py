@@ -396,7 +396,7 @@ def test_a_recipe() -> None:
     assert text[text.index("# The corpora") : text.index("name:")] == (
         "# The corpora are those of mtdata's recipe wmt_ende, https://x.example/paper.\n"
         "# left out: mtdata:Grp-gone-1-eng-deu: mtdata has no such corpus\n"
-        "# left out: 2 of one language: add them with url and role monolingual\n"
+        "# left out: 2 of one language: add them with url and translate\n"
     )
     assert text[text.index("  train:\n") : text.index("# Which")] == (
         "  train:\n  - name: Grp-one-1\n    url: mtdata:Grp-one-1-eng-deu\n"

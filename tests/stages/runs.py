@@ -6,6 +6,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from nmt_prep.base.progress import Progress
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Outcome, Step
@@ -18,6 +21,13 @@ from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.extract import Extract
 from nmt_prep.stages.sample import Sample
+
+BT = {"bt": {"python": "tests.stages.runs:translated", "input": "target", "output": "text"}}
+
+
+def translated(target: pa.Array) -> pa.Array:
+    """Returns lines in capitals."""
+    return pc.utf8_upper(target)
 
 
 def settings_of(directory: Path, *train: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ import pyarrow as pa
 from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, verify_pairs
 
 from nmt_prep.base.columns import TextColumn
-from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.dedup.records import ALL, Group, GroupedWriter, Records, parts_of, places_of
 from nmt_prep.config import DedupSettings
@@ -88,9 +88,9 @@ class Signatures:
     def record_bytes(self) -> int:
         return 8 * self.width
 
-    def records(self, pairs: pa.RecordBatch, part: int, sides: tuple[Side, Side], group: Group = ALL) -> Records:
+    def records(self, pairs: pa.RecordBatch, part: int, group: Group = ALL) -> Records:
         """Returns the records of the pairs of a batch of a part: uint64, shape ``[pairs * bands, width]``."""
-        first, second = (TextColumn.from_arrow(pairs.column(side)) for side in sides)
+        first, second = (TextColumn.from_arrow(pairs.column(side)) for side in SIDES)
         hashes = band_hashes(first.data, first.offsets, second.data, second.offsets, self.bands.bands, self.bands.rows)
         others = [*group.ranks(pairs, self.scores), places_of(pairs, part)]
         return np.column_stack(

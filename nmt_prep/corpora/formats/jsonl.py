@@ -15,7 +15,7 @@ from nmt_prep.text.blocks import Block, Fault, text_of
 
 
 class JsonlReader(Reader):
-    """Reads two texts from each object, found by dotted paths; a null drops the pair."""
+    """Reads the texts of the sides from each object, found by dotted paths; a null drops the pair."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
     parts: ClassVar[tuple[str, ...]] = ("both",)
@@ -104,7 +104,9 @@ class JsonlReader(Reader):
                 raise self._wrong(".".join(place[: done + 1]), f"missing (there is {listed})", line, key)
             value = value.get(name)
 
-    def _text(self, row: dict[str, Any], place: str, line: int) -> str | None:
+    def _text(self, row: dict[str, Any], place: str | None, line: int) -> str | None:
+        if place is None:
+            return ""
         value = self._at(row, place, line)
         if not isinstance(value, str | None):
             raise self._wrong(place, "not text", line, "fields")

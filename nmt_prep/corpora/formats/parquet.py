@@ -14,13 +14,22 @@ import pyarrow.parquet as pq
 
 from nmt_prep.base.errors import CorpusError, InvalidTextError
 from nmt_prep.config.corpus import Corpus, Fields, paths_of
-from nmt_prep.corpora.reader import DOCUMENT, PAIRS_PER_BATCH, PairBatch, Reader, longer, merged_faults, one_line
+from nmt_prep.corpora.reader import (
+    DOCUMENT,
+    PAIRS_PER_BATCH,
+    PairBatch,
+    Reader,
+    longer,
+    merged_faults,
+    no_text,
+    one_line,
+)
 from nmt_prep.corpora.scores import column_of
 from nmt_prep.text.blocks import Fault, Faults
 
 
 class ParquetReader(Reader):
-    """Reads two columns of texts, found by dotted paths; a null drops the pair."""
+    """Reads the columns of the sides, found by dotted paths; a null drops the pair."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".parquet",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
@@ -33,7 +42,7 @@ class ParquetReader(Reader):
         try:
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
                 _check_schema(file.schema_arrow, str(path), fields, self.columns)
-                columns = [fields.source, fields.target, *map(str, self.columns.values())]
+                columns = [*_texts(fields), *map(str, self.columns.values())]
                 row = 0
                 for batch in file.iter_batches(PAIRS_PER_BATCH, columns=columns, use_threads=False):
                     source, source_faults = self._column(batch, fields.source)
@@ -61,7 +70,9 @@ class ParquetReader(Reader):
         path = self.files["both"]
         return column_of(_values(batch, field, path), key, lambda index: f"{path}, row {row + index}")
 
-    def _column(self, batch: pa.RecordBatch, field: str) -> tuple[pa.Array, Faults | None]:
+    def _column(self, batch: pa.RecordBatch, field: str | None) -> tuple[pa.Array, Faults | None]:
+        if field is None:
+            return no_text(len(batch)), None
         texts = _values(batch, field, self.files["both"])
         missing = texts.is_null() if texts.null_count else None
         if missing is not None:
@@ -88,10 +99,14 @@ def check_fields(file: Path | BinaryIO, name: str, corpus: Corpus) -> None:
 
 
 def _check_schema(schema: pa.Schema, path: str, fields: Fields, columns: Mapping[str, int | str]) -> None:
-    for field in (fields.source, fields.target):
+    for field in _texts(fields):
         _check_field(schema, path, field)
     for key, place in columns.items():
         _check_field(schema, path, str(place), key)
+
+
+def _texts(fields: Fields) -> list[str]:
+    return [field for field in (fields.source, fields.target) if field is not None]
 
 
 def _check_field(schema: pa.Schema, path: str, field: str, key: str = "fields") -> None:

@@ -19,14 +19,14 @@ from nmt_prep.base.artefacts import as_json, parse_json, parse_json_as, write_by
 from nmt_prep.base.digests import CheckedFile, StepRange
 from nmt_prep.base.errors import AlignmentError
 from nmt_prep.base.sides import SIDES, Side
-from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
+from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults, no_text
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.text.blocks import spans
 from nmt_prep.text.chunks import checked
 
 
 class PlainReader(Reader):
-    """Reads one file per side. In a one-sided corpus, the other side of every pair is the placeholder."""
+    """Reads one file per side. In a corpus of one side, the other side of every pair is empty."""
 
     parts: ClassVar[tuple[str, ...]] = ("source", "target")
     lines_apart: ClassVar[bool] = True
@@ -72,7 +72,7 @@ class PlainReader(Reader):
     def _one_side(self) -> Iterator[PairBatch]:
         [side] = self.files
         for batch in self._batches("source" if side == "source" else "target"):
-            other = pa.array(np.full(len(batch), self.corpus.placeholder, object), pa.large_string())
+            other = no_text(len(batch))
             sides = (batch.source, other) if side == "source" else (other, batch.source)
             yield PairBatch(*sides, batch.faults)
 

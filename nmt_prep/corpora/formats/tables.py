@@ -12,16 +12,19 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.base.errors import CorpusError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.config.corpus import Columns, Corpus
-from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader, Value
+from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader, Value, no_text
 from nmt_prep.corpora.scores import column_of, value_of
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.text.blocks import Block, Faults, spans, text_of
 
+_FIRST_TWO = Columns(source=0, target=1)
+
 
 def _has_header(corpus: Corpus) -> bool:
     """Returns True if the first line of a table names its columns."""
-    columns = corpus.columns or Columns()
+    columns = corpus.columns or _FIRST_TWO
     others = (place.at for place in corpus.places.values())
     return corpus.header or any(isinstance(column, str) for column in (columns.source, columns.target, *others))
 
@@ -36,9 +39,10 @@ class _Table:
     """
 
     def __init__(self, corpus: Corpus, path: Path, others: Mapping[str, int | str]) -> None:
-        columns = corpus.columns or Columns()
+        columns = corpus.columns or _FIRST_TWO
         self.path = path
-        self._wanted = (columns.source, columns.target, *others.values())
+        self._sides = columns.sides
+        self._wanted = (*(getattr(columns, side) for side in columns.sides), *others.values())
         self._others = tuple(others)
         self.header = _has_header(corpus)
         self._numbers = [column for column in self._wanted if isinstance(column, int)]
@@ -50,9 +54,10 @@ class _Table:
             if isinstance(column, str) and names.count(column) != 1:
                 near = difflib.get_close_matches(column, names, n=3) or names[:10]
                 what = "no column" if column not in names else "several columns"
+                of_side = column in self._wanted[: len(self._sides)]
                 raise CorpusError(
                     f"{self.path}:1: {what} named {column!r} (it has {', '.join(map(repr, near))}); "
-                    f"correct {'columns' if column in self._wanted[:2] else ' and '.join(self._others)} in the config"
+                    f"correct {'columns' if of_side else ' and '.join(self._others)} in the config"
                 )
             self._numbers.append(names.index(column) if isinstance(column, str) else column)
 
@@ -63,10 +68,10 @@ class _Table:
     def row(self, line: int, fields: Sequence[str]) -> tuple[str, str, dict[str, Value]]:
         if len(fields) <= self.last:
             raise self.too_few(line, len(fields))
-        source, target, *others = (fields[column] for column in self._numbers)
-        where = f"{self.path}:{line}"
-        values = zip(self._others, others, strict=True)
-        return source, target, {key: value_of(text, key, where) for key, text in values}
+        texts = [fields[column] for column in self._numbers]
+        where, sides = f"{self.path}:{line}", dict(zip(self._sides, texts, strict=False))
+        values = {key: value_of(text, key, where) for key, text in zip(self._others, texts[len(sides) :], strict=True)}
+        return sides.get("source", ""), sides.get("target", ""), values
 
     def too_few(self, line: int, columns: int) -> CorpusError:
         return CorpusError(
@@ -97,9 +102,11 @@ class _Table:
             columns.append(spans(block.data, begin, end))
         others = {
             key: column_of(texts, key, lambda index: f"{self.path}:{block.first_line + first + index}")
-            for key, texts in zip(self._others, columns[2:], strict=True)
+            for key, texts in zip(self._others, columns[len(self._sides) :], strict=True)
         }
-        return PairBatch(columns[0], columns[1], faults, columns=others)
+        sides = dict(zip(self._sides, columns, strict=False))
+        source, target = (sides[side] if side in sides else no_text(len(starts)) for side in SIDES)
+        return PairBatch(source, target, faults, columns=others)
 
 
 _COMMA = ord(",")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from nmt_prep.reporting import Json, corpora, main_split
 from nmt_prep.reporting.markup import Content, Markup, el, explanation, heat_cell, percent, table, table_row
-from nmt_prep.reporting.report_tables import Table, corpora_table, fix_table, pair_table
+from nmt_prep.reporting.report_tables import Table, corpora_table, fix_table, pair_table, translation_table
 from nmt_prep.reporting.svg import Series, Tick, bar_figure
 
 _GROUP_NAMES = {
@@ -109,6 +109,10 @@ def section(summary: Json) -> Iterator[Content]:
     )
     yield el("h3", "Corpora")
     yield corpora_table(summary).markup()
+    if summary.get("untranslated"):
+        yield el("h3", "Translations")
+        yield explanation("Lines that a program translated: what was dropped before, and the pairs that cleaning left.")
+        yield translation_table(summary).markup()
     if summary.get("pairs"):
         yield el("h3", "Pairs of languages")
         yield explanation("Pairs in the records: sources in rows, targets in columns; darker for more.")

@@ -37,11 +37,11 @@ from nmt_prep.config import (
     Languages,
     Section,
 )
-from nmt_prep.config.corpus import Fields
+from nmt_prep.config.corpus import Columns, Fields
 from nmt_prep.config.file import as_tuples, read_file
 from nmt_prep.config.language_pairs import ConfigLanguages, are_languages, splits_of
 from nmt_prep.config.problems import KeyPath, Problem, did_you_mean, located, message_of, problems_of, refusal, worded
-from nmt_prep.config.section import Name, descriptions, is_hub_id
+from nmt_prep.config.section import Checksums, Name, Urls, descriptions, is_hub_id
 from nmt_prep.corpora.registry import column_files, format_of, option_keys, parts_of, reader_of
 from nmt_prep.corpora.sources.catalogues import describe_mtdata, describe_opus
 from nmt_prep.corpora.sources.hub import repository_address
@@ -67,6 +67,7 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
         return corpus, []  # checked with its types
     if corpus.format is not None and (problem := _format_problem(corpus.format)):
         return corpus, [(("format",), problem)]
+    corpus = _in_one_file(corpus)
     address, hub_id = corpus.url.catalogue_id, corpus.url.hub_id
     if languages is None and (address or hub_id):
         return corpus, []
@@ -80,11 +81,34 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
     except ValidationError as error:
         problem = "; ".join(map(message_of, error.errors()))
     else:
-        files = () if corpus.documents else _file_problems(corpus)  # files of documents are checked with their types
-        problem = next(chain(files, _option_problems(corpus), _column_problems(corpus)), "")
+        # Files of documents are checked with their types.
+        files, sides = ((), ()) if corpus.documents else (_file_problems(corpus), _one_side_problems(corpus))
+        problem = next(chain(files, _option_problems(corpus), _column_problems(corpus), sides), "")
     if problem and address is not None:
         problem = f"{address} conflicts with the other keys: {problem}"
     return corpus, [((), problem)] if problem else []
+
+
+def _in_one_file(corpus: Corpus) -> Corpus:
+    """Returns a corpus of one side with its file as the one for both sides, if its format has places for the sides."""
+    kind = format_of(corpus)
+    if len(corpus.sides) != 1 or corpus.documents is not None or not _has_places(kind):
+        return corpus
+    (side,) = corpus.sides
+    given: dict[str, Any] = {"member": getattr(corpus, side), "source": None, "target": None}
+    if corpus.url.both is None:
+        given["url"] = Urls(both=getattr(corpus.url, side))
+        given["sha256"] = Checksums(both=getattr(corpus.sha256, side))
+    if isinstance(corpus.encoding, dict):
+        given["encoding"] = corpus.encoding_of(side)
+    if "columns" in reader_of(kind).options and corpus.columns is None:
+        given["columns"] = Columns(**{side: 0})
+    return corpus.model_copy(update=given)
+
+
+def _has_places(kind: str) -> bool:
+    """Returns true if files of a format have places for the sides, and so may hold one of them."""
+    return not {"columns", "fields"}.isdisjoint(reader_of(kind).options)
 
 
 def _format_problem(name: str) -> str:
@@ -105,10 +129,8 @@ def _file_problems(corpus: Corpus) -> Iterator[str]:
         if corpus.source or corpus.target or corpus.member:
             yield "an hf: id stands for the files of a split: choose them with split, not source, target or member"
     if reader_of(kind).parts == ("both",):
-        if corpus.source or corpus.target or corpus.url.both is None:
+        if corpus.source or corpus.target or (corpus.url.both is None and len(sides) > 1):
             yield f"format {kind} holds both sides in one file: name it with member, not source and target"
-        if corpus.role == "monolingual":
-            yield f"role monolingual is for one side, but format {kind} holds both; use format plain"
         return
     if corpus.member is not None:
         yield f"format {kind} has one file per side: name them with source and target, not member"
@@ -119,12 +141,17 @@ def _file_problems(corpus: Corpus) -> Iterator[str]:
         )
     if corpus.source is not None and corpus.source == corpus.target and corpus.url.both is not None:
         yield "source and target are the same member"
-    if len(sides) == 1 and corpus.role == "parallel":
-        yield "source and target name one file per side: give both, or set role to vocab or monolingual"
-    if len(sides) == 1 and kind != "plain":
-        yield f"a corpus of one side has format plain, not {kind}"
-    if len(sides) == 2 and corpus.role == "monolingual":
-        yield "role monolingual is for a corpus of one side: give source or target, not both"
+
+
+def _one_side_problems(corpus: Corpus) -> Iterator[str]:
+    kind = format_of(corpus)
+    if len(corpus.read_sides) == 1 and kind != "plain" and not _has_places(kind):
+        yield f"a corpus of one side has format plain, tsv, csv, jsonl or parquet, not {kind}; name both sides"
+    if len(corpus.read_sides) == 1 and corpus.translate is None and corpus.role == "parallel":
+        yield (
+            f"the corpus has only the side {corpus.read_sides[0]}: name the other one too, or give translate, the name "
+            "of a computed text that makes it, or set role to vocab"
+        )
 
 
 def _option_problems(corpus: Corpus) -> Iterator[str]:
@@ -136,7 +163,8 @@ def _option_problems(corpus: Corpus) -> Iterator[str]:
     for option in sorted(option_keys() & corpus.model_fields_set - reader.options - of_documents):
         yield f"{option} does not belong to format {kind}, which takes {', '.join(sorted(reader.options))}"
     if "fields" in reader.options and corpus.fields is None and corpus.url.hub_id is None:
-        yield f"format {kind} needs fields, such as {{source: translation.en, target: translation.zh}}"
+        fields = "{source: translation.en, target: translation.zh}, or {target: text} for one side"
+        yield f"format {kind} needs fields, such as {fields}"
     if corpus.columns is not None and corpus.columns.source == corpus.columns.target:
         yield "columns.source and columns.target are the same column"
     if reader.section is None:

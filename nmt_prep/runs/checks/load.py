@@ -79,7 +79,7 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
 def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[Problem]]:
     """Returns a config whose types are right, with completed corpora, and its problems."""
     config, problems = _completed(config)
-    config = config.with_held_out().with_limits()
+    config = config.with_cleaning().with_held_out().with_limits()
     wrong_vocab = [*_vocab_problems(config.vocab)]
     problems += [*wrong_vocab, *_clean_problems(config), *_publish_problems(config), *_training_problems(config)]
     if config.records.causal:

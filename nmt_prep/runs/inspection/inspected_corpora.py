@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice, repeat
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from nmt_prep.base.errors import AlignmentError, CorpusError, InvalidTextError, NmtPrepError
@@ -31,7 +32,6 @@ from nmt_prep.corpora.sources.remote_file import BEGINNING
 from nmt_prep.corpora.sources.transfers import Stop, at_once
 from nmt_prep.runs.inspection.inspected_files import FileFacts, Looked, Looker
 from nmt_prep.stages import STAGES
-from nmt_prep.stages.compile.compile_health import observed_sides
 from nmt_prep.stages.compile.compile_tasks import without_blanks
 from nmt_prep.stages.compile.slices import CorpusFiles
 from nmt_prep.stages.download import fetched_corpora, needed_vocabularies
@@ -60,12 +60,14 @@ def first_pairs(
     groups: Sequence[Mapping[str, Beginning]],
     names: Mapping[Path, str],
     languages: Languages,
+    sides: Sequence[Side] = SIDES,
     *,
     complete: bool,
 ) -> FirstPairs:
     """Reads the first pairs of a corpus, and all of them if its files are whole and small.
 
     Args:
+        sides: the sides that the files hold.
         complete: true if the groups have all files of the corpus.
     """
     reader = reader_of(format_of(corpus))
@@ -82,7 +84,7 @@ def first_pairs(
     counting = whole and sum(sizes.values()) <= 2 * SMALL
     first, failure = FirstPairs(read=0, pairs=0), None
     try:
-        _read(first, open_corpus(corpus, files, languages).pairs(), counting=counting)
+        _read(first, open_corpus(corpus, files, languages).pairs(), sides, counting=counting)
     except CorpusError as error:
         failure = error
     if failure is not None and (whole or (isinstance(failure, InvalidTextError) and not first.pairs)):
@@ -96,13 +98,13 @@ def first_pairs(
     return first
 
 
-def _read(first: FirstPairs, batches: Iterator[PairBatch], *, counting: bool) -> None:
+def _read(first: FirstPairs, batches: Iterator[PairBatch], sides: Sequence[Side], *, counting: bool) -> None:
     """Reads all pairs if they are counted, otherwise the first :data:`LINES`."""
     assert first.read is not None
     assert first.pairs is not None
     for every in batches:
         first.read += len(without_blanks(every))
-        batch = _with_text(every)
+        batch = _with_text(every, sides)
         first.pairs += len(batch)
         wanted = LINES - len(first.lines["source"])
         if wanted > 0:
@@ -112,10 +114,10 @@ def _read(first: FirstPairs, batches: Iterator[PairBatch], *, counting: bool) ->
             return
 
 
-def _with_text(batch: PairBatch) -> PairBatch:
-    """Returns the pairs of a batch that have no fault, and text on both sides."""
+def _with_text(batch: PairBatch, sides: Sequence[Side]) -> PairBatch:
+    """Returns the pairs of a batch that have no fault, and text on some sides."""
     pairs = batch.sound()
-    either = blank_lines(pairs.source) | blank_lines(pairs.target)
+    either = np.logical_or.reduce([blank_lines(pairs.side(side)) for side in sides])
     return pairs.filter(~either) if either.any() else pairs
 
 
@@ -266,19 +268,18 @@ class _Examined:
             made = "sentences aligns the documents" if self.corpus.documents else "compile joins the corpora"
             facts.unseen.append(f"the pairs, before the stage {made}")
             return facts
-        groups, sides = self._groups(facts, beginnings), observed_sides(self.corpus)
+        groups, sides = self._groups(facts, beginnings), self.corpus.read_sides
         if not groups and facts.unseen:
             groups, sides = self._one_side(beginnings)
         if not groups:
             return facts
         complete = not any(map(self._unseen, self.wanted))
         names = self._names(beginnings)
-        first = first_pairs(self.split, self.corpus, groups, names, self.languages, complete=complete)
+        first = first_pairs(self.split, self.corpus, groups, names, self.languages, sides, complete=complete)
         facts.read, facts.pairs = first.read, first.pairs
         facts.problems += filter(None, [first.problem])
         facts.unseen += filter(None, [first.unseen])
-        shown = sides if len(groups[0]) < len(parts_of(self.corpus)) else SIDES
-        columns = [first.lines[side].to_pylist() if side in shown else repeat(None) for side in SIDES]
+        columns = [first.lines[side].to_pylist() if side in sides else repeat(None) for side in SIDES]
         facts.first = list(islice(zip(*columns, strict=False), pairs))
         if identifier is not None:
             lines = {side: first.lines[side] for side in sides}

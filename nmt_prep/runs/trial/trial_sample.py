@@ -155,7 +155,7 @@ class _Pool:
         rows = np.concatenate([_rows(batch) for batch in self.held])
         keys = self._keys(rows)
         limit = np.sort(keys)[min(self.share, len(keys)) - 1]
-        sound = np.concatenate([kept_rows(batch) for batch in self.held])
+        sound = np.concatenate([kept_rows(batch, of.corpus.read_sides) for batch in self.held])
         sampled = int(np.count_nonzero(keys <= limit))
         good = int(np.count_nonzero(np.isin(rows[keys <= limit], sound)))
         size = None if note else round(self.seen * good / sampled)

@@ -30,7 +30,6 @@ from nmt_prep.stages.compile.compile_health import (
     key_file,
     look_at,
     observe,
-    observed_sides,
 )
 
 
@@ -134,4 +133,4 @@ def _suspects(job: Job, cleaned: Sequence[CorpusWork]) -> Iterator[_Suspect]:
 def _task(job: Job, suspect: _Suspect, part: Path, *, keys: bool) -> LookTask:
     key, corpus = f"look-{suspect.split}-{part.stem}", suspect.corpus
     written = job.scratch / "look" / key if keys and corpus.role == "parallel" else None
-    return LookTask(key, part, corpus.spoken(job.config.languages), observed_sides(corpus), written)
+    return LookTask(key, part, corpus.spoken(job.config.languages), corpus.pair_sides, written)

@@ -14,7 +14,7 @@ from typing import Any
 
 from nmt_prep.base.digests import seed_of
 from nmt_prep.base.errors import OutputError
-from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.computed_rules import ComputedUse, ShortFormOptions, divided, named_scores
 from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES, CORPUS_RULES
 from nmt_prep.cleaning.dedup.records import ALL, Comparison, Group
@@ -28,7 +28,6 @@ from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartResult, PartTask
-from nmt_prep.stages.compile.compile_health import observed_sides
 from nmt_prep.text.computed import sides_of
 
 FIRST_PAIRS = 1_000_000  # Number of pairs after which it is an error if all pairs of the corpus were dropped
@@ -50,6 +49,7 @@ class CleanedCorpus:
     corpus: Corpus
     cleaning: Cleaning
     computed: Mapping[str, ComputedUse] = field(default_factory=dict)  # the values that are computed for it, by name
+    untranslated: bool = False  # true for a corpus before a program translates it
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class CleanedCorpus:
     @property
     def sides(self) -> tuple[Side, ...]:
         """The sides to clean."""
-        return observed_sides(self.corpus)
+        return self.corpus.read_sides if self.untranslated else self.corpus.pair_sides
 
     def context(self, config: Config) -> Context:
         """Returns the context that rules are built for."""
@@ -73,8 +73,8 @@ class CleanedCorpus:
 
     def has_rule(self, name: str) -> bool:
         """Returns true if a rule that needs the whole corpus applies to the corpus."""
-        compared = self.sides == SIDES and self.corpus.role == "parallel"
-        return name in self.cleaning.corpus_rules and (compared or not CORPUS_RULES[name].compares)
+        has_pairs = self.corpus.role == "parallel"
+        return name in self.cleaning.corpus_rules and (has_pairs or not CORPUS_RULES[name].compares)
 
     def has_computed(self, score: str) -> bool:
         """Returns true if a score is computed for the pairs of the corpus."""
@@ -111,7 +111,8 @@ def _computed(config: Config, corpus: Corpus, cleaning: Cleaning) -> dict[str, C
     """Returns the values that are computed for a corpus: all except those that only rules of other corpora use."""
     _, limited = divided(cleaning.rules, config.computed)
     own = {*limited, *named_scores(cleaning.corpus_rules), *named_in(config, rules=False)}
-    elsewhere = named_in(config) - own
+    ranking = {each.translate.best for _, each in config.corpora if each.translate is not None}
+    elsewhere = (named_in(config) | ranking) - own
     used = {
         name: ComputedUse(value, limited.get(name, {}), f"computed.{name}", name)
         for name, value in config.computed.items()
@@ -124,7 +125,7 @@ def _computed(config: Config, corpus: Corpus, cleaning: Cleaning) -> dict[str, C
         options = rule_options(key, spec)
         assert isinstance(options, ShortFormOptions)
         used[name] = ComputedUse(options.value, limited[name], f"{cleaning.keys[key]}{key}", key, short=True)
-    return {name: use for name, use in used.items() if _applies(use.value, observed_sides(corpus), config.base_dir)}
+    return {name: use for name, use in used.items() if _applies(use.value, corpus.pair_sides, config.base_dir)}
 
 
 def _applies(value: ComputedValue, sides: Sequence[Side], base_dir: Path) -> bool:
@@ -144,6 +145,7 @@ def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
             cleaning.rules,
             cleaning.corpus_rules,
             corpus.sides,
+            corpus.corpus.translate,
             sorted(corpus.corpus.scores),
             corpus.corpus.pair,
         ]
@@ -280,7 +282,7 @@ class CorpusWork:
         compared = self.comparisons.get(following[0], ()) if following else ()
         directory = self._directory(job, this) / self.split
         rejected = job.beside(REJECTED) if self.of.rejects == "all" else job.scratch / REJECTED
-        prefix = "" if this == self.passes[0] else f"{this}-"
+        prefix = "" if this == "rules" else f"{this}-"
         return [
             PartTask(
                 f"{prefix}{self.split}-{part.path.stem}",
@@ -293,6 +295,11 @@ class CorpusWork:
             )
             for part, spill in self.parts
         ]
+
+    def follow(self, earlier: CorpusWork) -> None:
+        """Takes over the parts of the work on the same corpus before it is translated, and what was rejected there."""
+        self.parts, self.rejected = earlier.parts, earlier.rejected
+        self.leaks, self.notes = earlier.leaks, earlier.notes
 
     def add(self, results: Sequence[PartResult]) -> None:
         """Adds results of parts."""

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.base.errors import CleaningError
-from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.dedup import spill
 from nmt_prep.cleaning.dedup.drops import ClusterSizes
-from nmt_prep.cleaning.dedup.records import Comparison, KeyKind
+from nmt_prep.cleaning.dedup.records import KeyKind
 from nmt_prep.cleaning.dedup.spill import MOST_BITS, Corpora, range_bits
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.rounds import Round
@@ -75,16 +74,6 @@ class ComparedPart:
         """The part."""
         return self.task.part
 
-    @property
-    def hashed(self) -> tuple[Side, Side]:
-        """The two sides that are compared; the same one twice for a part of a monolingual corpus."""
-        return self.task.of.context.sides[0], self.task.of.context.sides[-1]
-
-    @property
-    def has_both_sides(self) -> bool:
-        """False for a part of a monolingual corpus."""
-        return len(self.task.of.context.sides) == 2
-
 
 @dataclass(frozen=True)
 class NearDuplicates:
@@ -139,10 +128,6 @@ class ComparedSplit:
         if self.near is None:
             return Duplicates({kind: self.clusters}, None)
         return Duplicates({kind: self.clusters, "near": self.near.clusters}, self.near.numbers)
-
-    def compared(self, comparison: Comparison) -> list[ComparedPart]:
-        """Returns the parts to compare. Limits do not apply to monolingual corpora."""
-        return [part for part in self.parts if comparison.compared == "pair" or part.has_both_sides]
 
     @property
     def numbers(self) -> Corpora:

@@ -9,7 +9,7 @@ without the pairs that the rules drop.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -42,27 +42,39 @@ VERSION = 1  # To be increased if a pass would write other bytes
 
 
 @dataclass(frozen=True)
-class ComputeTask:
+class SliceTask:
     """A slice of a part whose values are computed."""
 
     key: str
     of: CorpusTask
-    name: str  # name of the value
     part: Path
     first: int  # number of the first pair of the slice in the part
     pairs: int
     output: Path  # file for the values
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yields the text of the pairs."""
+    def batches(self, columns: Sequence[str] = SIDES) -> Iterator[pa.RecordBatch]:
+        """Yields the pairs, by default their text."""
         sizes = np.array(row_groups(self.part), np.int64)
         ends, end = np.cumsum(sizes), self.first + self.pairs
         wanted = np.flatnonzero((ends > self.first) & (ends - sizes < end))
         at = int((ends - sizes)[wanted].min(initial=end))
-        for batch in iter_pairs(self.part, wanted.tolist(), columns=SIDES):
+        for batch in iter_pairs(self.part, wanted.tolist(), columns=columns):
             chosen = batch[max(self.first - at, 0) : max(end - at, 0)]
             at += len(batch)
             yield from (chosen[begin : begin + _BATCH_PAIRS] for begin in range(0, len(chosen), _BATCH_PAIRS))
+
+
+def slices(part: PairFile, stem: str) -> Iterator[tuple[str, int, int]]:
+    """Yields the name of each slice of a part, its first pair, and its number of pairs."""
+    for number, first in enumerate(range(0, part.pairs, SLICE_PAIRS)):
+        yield f"{stem}-{number:05d}", first, min(SLICE_PAIRS, part.pairs - first)
+
+
+@dataclass(frozen=True)
+class ComputeTask(SliceTask):
+    """A slice whose numbers are computed."""
+
+    name: str  # name of the value
 
 
 def column_of(use: ComputedUse, context: Context, corpus: str) -> Column:
@@ -112,21 +124,26 @@ def texts_left(config: Config, missing: Sequence[object], compiled: Sequence[Pai
         using = {corpus.corpus.name: corpus for corpus in corpora if rule.applies(corpus)}
         shown = next(iter(using.values())).computed[rule.name].shown
         if tasks := [task for task in missing if isinstance(task, ComputeTask) and task.name == rule.name]:
-            yield _counted(shown, tasks)
+            found = (column_of(task.of.computed[task.name], task.of.context, task.of.name) for task in tasks)
+            yield counted(shown, [*zip(tasks, found, strict=True)])
             continue
-        columns = (
-            column_of(corpus.computed[rule.name], corpus.context(config), name) for name, corpus in using.items()
-        )
-        stored = sum({column.directory: column.stored for column in columns}.values())
-        texts = None if compiled is None else sum(part.pairs for part in compiled if part.corpus in using)
-        yield TextsLeft(shown, texts, stored, exact=False)
+        columns = [column_of(each.computed[rule.name], each.context(config), name) for name, each in using.items()]
+        yield at_most(shown, columns, using, compiled)
 
 
-def _counted(shown: str, tasks: Sequence[ComputeTask]) -> TextsLeft:
+def at_most(
+    shown: str, columns: Iterable[Column], corpora: Collection[str], compiled: Sequence[PairFile] | None
+) -> TextsLeft:
+    """Returns upper bounds, before the texts are known."""
+    stored = sum({column.directory: column.stored for column in columns}.values())
+    texts = None if compiled is None else sum(part.pairs for part in compiled if part.corpus in corpora)
+    return TextsLeft(shown, texts, stored, exact=False)
+
+
+def counted(shown: str, tasks: Sequence[tuple[SliceTask, Column]]) -> TextsLeft:
     """Returns the exact numbers of texts; upper bounds if they are too many to compare."""
     keys, known = [np.zeros((0, 2), np.uint64)], 0
-    for task in tasks:
-        column = column_of(task.of.computed[task.name], task.of.context, task.of.name)
+    for task, column in tasks:
         for batch in task.batches():
             every, new = column.count({side: batch.column(side) for side in column.sides})
             keys.append(new)
@@ -205,12 +222,11 @@ class ComputedPass(CorpusRule):
             work.passed(job, self.this, results[work.name])
 
     def _slices(self, job: Job, task: PartTask) -> list[ComputeTask]:
-        slices, size = [], task.part.pairs
-        for number, first in enumerate(range(0, size, SLICE_PAIRS)):
-            key, pairs = f"{self.this}-{task.stem}-{number:05d}", min(SLICE_PAIRS, size - first)
-            output = job.scratch / self.this / f"{task.stem}-{number:05d}.npy"
-            slices.append(ComputeTask(key, task.of, self.name, task.part.path, first, pairs, output))
-        return slices
+        made = []
+        for name, first, pairs in slices(task.part, task.stem):
+            output = job.scratch / self.this / f"{name}.npy"
+            made.append(ComputeTask(f"{self.this}-{name}", task.of, task.part.path, first, pairs, output, self.name))
+        return made
 
 
 def computed_passes(config: Config, corpora: Sequence[CleanedCorpus]) -> tuple[list[ComputedPass], list[ComputedPass]]:

@@ -294,7 +294,7 @@ def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork], this: 
 def _compare(job: Job, comparison: Comparison, splits: Sequence[ComparedSplit], marked: str | None) -> Rounds[None]:
     step = STEPS[comparison.compared]
     tasks = {split.name: _decisions(job, split, comparison, marked) for split in splits}
-    total = sum(part.file.pairs for split in splits for part in split.compared(comparison))
+    total = sum(part.file.pairs for split in splits for part in split.parts)
     results = yield from step.decide.run_groups(tasks, total)
     for split in splits:
         decided = results[split.name]
@@ -306,7 +306,7 @@ def _compare(job: Job, comparison: Comparison, splits: Sequence[ComparedSplit], 
 
 
 def _decisions(job: Job, split: ComparedSplit, comparison: Comparison, marked: str | None) -> list[DecideTask]:
-    parts = tuple(part.number for part in split.compared(comparison))
+    parts = tuple(part.number for part in split.parts)
     return [
         DecideTask(
             f"{STEPS[comparison.compared].decide.name}-{split.name}-{number:04d}",

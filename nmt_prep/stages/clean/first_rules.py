@@ -32,6 +32,7 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import HealthWarning, Job
 from nmt_prep.stages.clean.cleaned_corpora import CorpusWork, section_of
 from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartOutput, PartResult, PartTask, part_round
+from nmt_prep.stages.drawing import LIMIT
 
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Cleaner, Judged
@@ -51,7 +52,7 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
 def cleaned_part(task: PartTask, cleaner: Cleaner, finder: LeakFinder | None, tick: Tick) -> PartResult:
     """Writes the pairs of a part that a cleaner keeps. It ticks for each pair."""
     with PartOutput(task) as output:
-        for batch in iter_pairs(task.part.path):
+        for batch in task.batches():
             rows = batch.column("row").to_numpy()
             text = {side: batch.column(side) for side in task.of.context.sides}
             judged = cleaner.clean(text, scores_of(batch), partial(_pair_number, rows))
@@ -122,7 +123,7 @@ def _example(task: CheckTask, reason: str) -> Iterator[str]:
     for batch in pq.ParquetFile(task.rejected).iter_batches(columns=["row", "rule", *SIDES]):
         for pair in batch.to_pylist():
             if pair["rule"] == reason:
-                sides = " and ".join(quoted(pair[side]) for side in SIDES)
+                sides = " and ".join(quoted(pair[side]) for side in task.of.context.sides)
                 yield f"{reason} drops, for example, row {pair['row']:,}: {sides}"
                 return
 
@@ -221,4 +222,4 @@ def _warning(work: CorpusWork, explained: str, *, first: bool = False) -> Health
 
 def _losses(counts: CleanCounts) -> dict[str, int]:
     """Returns the dropped pairs by reason, without reasons whose number of dropped pairs the config sets."""
-    return {rule: count for rule, count in counts.dropped.items() if count and rule not in SHARES}
+    return {rule: count for rule, count in counts.dropped.items() if count and rule not in (*SHARES, LIMIT)}

@@ -67,7 +67,7 @@ class LearnTask:
 
     def sample(self) -> PairSample:
         """Returns the distinct pairs of the text."""
-        return PairSample.of(reader_of(self.corpora))
+        return PairSample.of(reader_of([corpus for corpus in self.corpora if corpus.teaches]))
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,8 @@ def learned_texts(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) ->
             check_memory(job, min(most[name], pairs_in(works)), f"clean.rules.{rule.name}", len(groups))
     parts = {text.name: [part for work in text.corpora for part, _ in work.parts] for text in texts}
     scratch, seed = job.scratch / rule.name, job.config.seed
-    samples = yield from draw_samples(rule.sampling, parts, most, seed, scratch)
+    made = {work.of.corpus for work in corpora if work.corpus.corpus.translate is not None}
+    samples = yield from draw_samples(rule.sampling, parts, most, seed, scratch, made)
     sizes = {name: sum(corpus.drawn for corpus in sample.values()) for name, sample in samples.items()}
     threads = threads_for(job, sizes)
     for text in texts:

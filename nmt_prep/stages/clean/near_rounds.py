@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.dedup.drops import (
     ClusterSizes,
     DropWriter,
@@ -94,8 +94,6 @@ class NearTask:
     split: NearSplit
     number: int  # number of the part, range or share
     part: PairFile | None = None  # the part; None for ranges and shares
-    # the two sides of the part that are hashed; the same one twice for a part of a corpus of one side
-    hashed: tuple[Side, Side] = SIDES
     shares: int = 1  # number of shares of the clusters
     group: Group = ALL  # the pairs with which the pairs of the part are compared
 
@@ -129,7 +127,7 @@ def write_bands(task: NearTask, tick: Tick) -> int:
         for batch, places in task.batches([*SIDES, "row", *map(score_column, split.signatures.scores)]):
             dropped = marks.among(places)
             chosen = batch.filter(pa.array(~dropped)) if dropped.any() else batch
-            held.append(split.signatures.records(chosen, task.number, task.hashed, task.group))
+            held.append(split.signatures.records(chosen, task.number, task.group))
             size, rows = size + held[-1].nbytes, rows + len(held[-1])
             if size >= split.plan.buffer:
                 write()
@@ -305,7 +303,6 @@ def _part_tasks(
                 common[split.name],
                 part.number,
                 part.file,
-                part.hashed,
                 group=part.task.of.group,
             )
             for part in split.parts

@@ -75,6 +75,10 @@ class PartTask:
     last: bool  # true if no other pass follows
     spill: SpillFiles | None  # output files for the keys of kept pairs; None if the pairs are not compared with others
 
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yields the batches of the part."""
+        return iter_pairs(self.part.path)
+
     @property
     def stem(self) -> str:
         """Split and name of the part, for names of tasks and files."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nmt_prep.base.errors import CleaningError
-from nmt_prep.base.sides import SIDES
-from nmt_prep.cleaning.corpus_rules import COMPUTED_SCORES
 from nmt_prep.cleaning.corpus_rules.top import EDGES, TOP, TopOptions, top_threshold
 from nmt_prep.cleaning.dedup.records import Comparison
 from nmt_prep.cleaning.dedup.spill import SpillFiles
@@ -49,7 +47,9 @@ from nmt_prep.stages.clean.comparing import Ranges
 from nmt_prep.stages.clean.computed import computed_passes
 from nmt_prep.stages.clean.duplicates import PASSES, comparisons_in
 from nmt_prep.stages.clean.parts import CorpusTask, DropBelowTask, drop_below, part_round
+from nmt_prep.stages.clean.translate import MADE
 from nmt_prep.stages.clean.translation import Translation
+from nmt_prep.stages.clean.untranslated import line_passes
 from nmt_prep.stages.compile import Compile
 
 # The rule `top` in the stage clean: a round finds the threshold of each corpus, another applies it to the parts.
@@ -199,23 +199,27 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
             spills = [SpillFiles(place, next(numbers[split]), (), keys[split].bits, of.group) for _ in parts]
         early, late = ([rule.this for rule in each if rule.applies(corpus)] for each in rules)
         dedup, limits = ([this] if this in comparisons else [] for this in PASSES)
-        passes = ("rules", *early, *dedup, *late, *limits)
+        first = "rules" if corpus.corpus.translate is None else MADE
+        passes = (first, *early, *dedup, *late, *limits)
         yield CorpusWork(corpus, of, passes, comparisons, parts, list(zip(parts, spills, strict=True)))
 
 
+def before_translation(job: Job, corpora: Sequence[CorpusWork]) -> Iterator[CorpusWork]:
+    """Yields the work on each corpus before a program translates it."""
+    for work in corpora:
+        if work.corpus.corpus.translate is not None:
+            corpus = replace(work.corpus, untranslated=True)
+            passes = ("rules", *line_passes(job.config, corpus.corpus), MADE)
+            of = replace(work.of, context=corpus.context(job.config))
+            yield CorpusWork(corpus, of, passes, {}, work.compiled, work.parts)
+
+
 def _comparisons(config: Config, corpus: CleanedCorpus) -> Mapping[str, tuple[Comparison, ...]]:
-    """Returns the comparisons of a corpus with others, by pass. Limits do not apply to a corpus of one side."""
+    """Returns the comparisons of a corpus with others, by pass."""
     settings = effective_dedup(section_of(config))
     if not is_deduplicated(config, corpus.corpus):
         return {}
-    comparisons: dict[str, tuple[Comparison, ...]] = {
-        this: tuple(
-            comparison
-            for comparison in comparisons_in(settings, this)
-            if comparison.compared == "pair" or corpus.sides == SIDES
-        )
-        for this in PASSES
-    }
+    comparisons: dict[str, tuple[Comparison, ...]] = {this: comparisons_in(settings, this) for this in PASSES}
     return {this: chosen for this, chosen in comparisons.items() if chosen}
 
 
@@ -250,10 +254,8 @@ def unknown_scores(config: Config, corpus: CleanedCorpus) -> Iterator[str]:
     """Yields a problem for each score that ranks the pairs of a corpus and that the corpus does not have."""
     settings = effective_dedup(section_of(config))
     for name in settings.keep[:-1] if is_deduplicated(config, corpus.corpus) else ():
-        # A computed value may not apply to a corpus of one side; limits, which other scores rank, need two sides.
-        unneeded = name in {*COMPUTED_SCORES, *config.computed} and corpus.sides != SIDES
         problem = corpus.missing(name)
-        if problem and not corpus.has_computed(name) and not unneeded:
+        if problem and not corpus.has_computed(name):
             yield f"clean.dedup.keep: {problem}, or remove it here"
 
 

@@ -22,11 +22,11 @@ from nmt_prep.base.artefacts import atomic_write
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.base.progress import Meter
-from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.health_warnings import CHINESE, FrequentLine, leak_warning, pair_warnings
 from nmt_prep.cleaning.pair_observer import FREQUENT_SHARE, PairFacts, PairObserver
 from nmt_prep.cleaning.presets import cleaning_of, steps_of
-from nmt_prep.config import CleanSettings, Config, Corpus, Languages
+from nmt_prep.config import CleanSettings, Config, Languages
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.pipeline.engines import Tick
@@ -45,11 +45,6 @@ class CompileObserved:
 
     warnings: tuple[HealthWarning, ...] = ()  # warnings about the corpora
     pairs: dict[str, dict[str, PairFacts]] = field(default_factory=dict)  # counts of pairs by split and corpus
-
-
-def observed_sides(corpus: Corpus) -> tuple[Side, ...]:
-    """Returns the sides of a corpus that have lines of their own; the lines of other sides are placeholders."""
-    return corpus.sides if corpus.role != "parallel" and len(corpus.sides) == 1 else SIDES
 
 
 @contextmanager

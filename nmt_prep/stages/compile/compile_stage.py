@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.base.digests import FileSteps
+from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.health_warnings import drops_most, loss_warning
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
@@ -184,12 +185,14 @@ def _is_written(config: Config, split: str, corpus: Corpus) -> bool:
 
 def _keys_file(job: Job, source: CorpusFiles, number: int) -> Path | None:
     """Returns the file for the keys of a slice; None if no split can share pairs with another."""
-    pairs = {
-        split for split, corpora in job.config.own_splits.items() if any(each.role == "parallel" for each in corpora)
-    }
-    if len(pairs) < 2 or source.corpus.role != "parallel":
+    pairs = {split for split, corpora in job.config.own_splits.items() if any(map(_has_pairs, corpora))}
+    if len(pairs) < 2 or not _has_pairs(source.corpus):
         return None
     return job.scratch / f"keys-{source.split}-{source.index:03d}-{number:05d}"
+
+
+def _has_pairs(corpus: Corpus) -> bool:
+    return corpus.role == "parallel" and corpus.read_sides == SIDES
 
 
 def _to_join(job: Job, made: Iterable[tuple[CorpusFiles, Sequence[CompiledSlice]]]) -> list[Joined]:
@@ -300,8 +303,6 @@ def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str
         settings["document"] = inside.get("document")
     if corpus.scores:
         settings["scores"] = {name: inside.get(f"scores.{name}") for name in sorted(corpus.scores)}
-    if corpus.role == "monolingual":
-        settings["placeholder"] = corpus.placeholder
     if reader.multilingual:
         settings["languages"] = (corpus.languages or languages).model_dump()
     return {f"{key}.{name}": value for name, value in settings.items()}

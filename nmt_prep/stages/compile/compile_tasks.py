@@ -28,7 +28,7 @@ from nmt_prep.corpora.reader import DOCUMENT, Rows, numbered
 from nmt_prep.corpora.scores import ColumnLines, RowPlace, checked_weights, in_order, with_columns
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.stages.compile.compile_health import key_file, observe, observed_sides
+from nmt_prep.stages.compile.compile_health import key_file, observe
 from nmt_prep.stages.compile.slices import CorpusFiles, CorpusSlice
 from nmt_prep.text.blocks import blank_lines, text_bytes
 
@@ -156,7 +156,8 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     # The text of small corpora is copied, which costs little time, so that other programs can read it.
     names_lines = task.written and not task.whole
     files = linked_files(task.source, task.slice, task.directory.parent) if names_lines else {}
-    batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows or files else rows, counts, tick)
+    numbers = task.source.rows or files
+    batches = _sound(numbered(rows, task.slice.first_row) if numbers else rows, counts, tick, corpus.read_sides)
     if task.written:
         return _written(task, batches, counts, files, reader.counts)
     counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
@@ -187,7 +188,7 @@ def _written(
     files: Mapping[Side, LinkedFile] = MappingProxyType({}),
     altered: Mapping[str, int] = MappingProxyType({}),
 ) -> CompiledSlice:
-    observer = PairObserver(task.source.corpus.spoken(task.languages), observed_sides(task.source.corpus))
+    observer = PairObserver(task.source.corpus.spoken(task.languages), task.source.corpus.read_sides)
     with key_file(task.keys) as keys:
         parts = _write(task, observe(batches, observer, keys), files)
     written = [replace(part, file=f"{task.source.split}/{part.file}") for part in parts]
@@ -238,18 +239,22 @@ class _Counting:
         )
 
 
-def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Iterator[PairBatch]:
-    """Drops pairs that have a fault or, once stripped, an empty side; counts them."""
+def _sound(
+    batches: Iterator[PairBatch], counts: _Counting, tick: Tick, sides: Sequence[Side] = SIDES
+) -> Iterator[PairBatch]:
+    """Drops pairs that have a fault or, once stripped, an empty line on one of their sides; counts them."""
     for batch in map(without_blanks, batches):
-        sizes = [text_bytes(side) + len(side) for side in (batch.source, batch.target)]
+        sizes = {side: text_bytes(batch.side(side)) + len(batch) for side in sides}
         counts.pairs_in += len(batch)
-        counts.bytes["source"] += sizes[0]
-        counts.bytes["target"] += sizes[1]
+        for side, size in sizes.items():
+            counts.bytes[side] += size
         if batch.faults is not None:
             for fault, reason in _FAULTS.items():
                 counts.dropped[reason] += int(np.count_nonzero(batch.faults == fault))
         pairs = batch.sound()
-        source_empty, target_empty = blank_lines(pairs.source), blank_lines(pairs.target)
+        source_empty, target_empty = (
+            blank_lines(pairs.side(side)) if side in sides else np.zeros(len(pairs), np.bool_) for side in SIDES
+        )
         either, both = source_empty | target_empty, source_empty & target_empty
         empty = int(np.count_nonzero(both))
         counts.dropped["empty_both"] += empty
@@ -260,21 +265,21 @@ def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Itera
         for key, values in pairs.columns.items():
             counts.scored[key] += len(values) - values.null_count
         yield pairs
-        tick(sum(sizes))
+        tick(sum(sizes.values()))
 
 
-def kept_rows(batch: PairBatch) -> Rows:
+def kept_rows(batch: PairBatch, sides: Sequence[Side]) -> Rows:
     """Returns the rows of the pairs of a batch that are compiled: int64, ascending. The batch must have its rows."""
-    (kept,) = _sound(iter([batch]), _Counting(batch.columns), lambda _: None)
+    (kept,) = _sound(iter([batch]), _Counting(batch.columns), lambda _: None, sides)
     assert kept.rows is not None
     return kept.rows
 
 
-def drop_reason(batch: PairBatch, row: int) -> str:
+def drop_reason(batch: PairBatch, row: int, sides: Sequence[Side]) -> str:
     """Returns why a row of a batch is not compiled, one of :data:`DROP_REASONS` or ``blank``."""
     assert batch.rows is not None
     counts = _Counting(batch.columns)
-    for _ in _sound(iter([batch.filter(batch.rows == row)]), counts, lambda _: None):
+    for _ in _sound(iter([batch.filter(batch.rows == row)]), counts, lambda _: None, sides):
         pass
     return next((reason for reason, count in counts.dropped.items() if count), "blank")
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeAlias
 from nmt_prep.base.artefacts import link_files, parse_json_as
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.presets import effective_dedup
-from nmt_prep.config import Config, Corpus
+from nmt_prep.config import Config
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.corpora.parts import PairFile, other_columns
 from nmt_prep.corpora.sources.lockfile import LockFile
@@ -139,7 +139,7 @@ class Encode(Stage[EncodeOutput, Made]):
         if not link_files(records, job.directory, earlier.files.keys() - {DATASET_FILE}):
             return None
         info = load_dataset_info(records)
-        corpora = {split: _with_licences(job.config.directed(split), listed) for split, listed in info.corpora.items()}
+        corpora = {split: _with_origins(job.config, split, listed) for split, listed in info.corpora.items()}
         updated = {"input": _input_info(job.config), "corpora": corpora, "documents": documents_info(job)}
         info = info.model_copy(update=updated)
         write_dataset_info(job.directory, info)
@@ -223,7 +223,7 @@ def _spill_tasks(
     frames = corpus_frames(job)
     for split, plan in plans.items():
         row = 0
-        corpora = {corpus.name: corpus.pairs for corpus in _corpora(job.config.directed(split), parts[split])}
+        corpora = {corpus.name: corpus.pairs for corpus in _corpora(job.config, split, parts[split])}
         first_rows: dict[str, int] = {}
         for number, part in enumerate(parts[split]):
             yield SpillTask(
@@ -273,7 +273,7 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
         )
         for side, facts in job.read(Vocabulary).sides().items()
     }
-    corpora = {split: _corpora(config.directed(split), listed) for split, listed in parts.items()}
+    corpora = {split: _corpora(config, split, listed) for split, listed in parts.items()}
     return DatasetInfo(
         name=config.name,
         config_fingerprint=job.fingerprint,
@@ -305,15 +305,16 @@ def _recorded_settings(config: Config) -> dict[str, object]:
     return (
         {f"input.{name}": value for name, value in config.input.model_dump().items()}
         | {f"documents.{name}": value for name, value in documents.items()}
-        | licence_settings(config)
+        | origin_settings(config)
     )
 
 
-def licence_settings(config: Config) -> dict[str, object]:
-    """Returns the setting of a stage that records the licences of corpora; empty if no corpus states one."""
+def origin_settings(config: Config) -> dict[str, object]:
+    """Returns the settings of a stage that records the licences of corpora, and the programs that made their text."""
+    made = {f"{split}.{corpus.name}": config.made_side(corpus) for split, corpus in config.corpora if corpus.translate}
     stated = {f"{split}.{corpus.name}": corpus.licence for split, corpus in config.corpora}
     licences = {corpus: licence for corpus, licence in stated.items() if licence is not None}
-    return {"licences": licences} if licences else {}
+    return {name: facts for name, facts in (("licences", licences), ("made", made)) if facts}
 
 
 def _input_info(config: Config) -> InputInfo:
@@ -338,21 +339,23 @@ def _row_length(config: Config) -> int | None:
     return config.records.row_length if config.records.layout == "packed" else None
 
 
-def _corpora(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> tuple[CorpusInfo, ...]:
+def _corpora(config: Config, split: str, parts: Sequence[PairFile]) -> tuple[CorpusInfo, ...]:
     pairs: dict[str, int] = {}
     for part in parts:
         pairs[part.corpus] = pairs.get(part.corpus, 0) + part.pairs
-    by_name = {corpus.name: corpus for corpus in corpora}
+    by_name = {corpus.name: corpus for corpus in config.directed(split)}
     listed = tuple(
         CorpusInfo(name=name, pairs=count, tag=by_name[name].tags, language_pair=str(by_name[name].pair or ""))
         for name, count in pairs.items()
     )
-    return _with_licences(corpora, listed)
+    return _with_origins(config, split, listed)
 
 
-def _with_licences(corpora: Sequence[Corpus], listed: Sequence[CorpusInfo]) -> tuple[CorpusInfo, ...]:
-    licences = {corpus.name: corpus.licence for corpus in corpora}
-    return tuple(corpus.model_copy(update={"licence": licences[corpus.name]}) for corpus in listed)
+def _with_origins(config: Config, split: str, listed: Sequence[CorpusInfo]) -> tuple[CorpusInfo, ...]:
+    origins = {
+        corpus.name: {"licence": corpus.licence, "made": config.made_side(corpus)} for corpus in config.directed(split)
+    }
+    return tuple(corpus.model_copy(update=origins[corpus.name]) for corpus in listed)
 
 
 def _pairs_of_corpora(config: Config, corpora: Mapping[str, Sequence[str]]) -> dict[str, tuple[LanguagePair, ...]]:

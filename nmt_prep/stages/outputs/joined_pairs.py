@@ -179,7 +179,6 @@ class DocumentLines(TextPairs):
     """Segments as text, with an empty line before each document but the first of a shard."""
 
     records: tuple[tuple[Path, int], ...] = ()  # the shards of the records, and their numbers of pairs
-    left_out: tuple[int, ...] = ()  # numbers of the corpora whose pairs the output leaves out
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the segments; ``path`` is the file to write, for messages."""
@@ -187,8 +186,7 @@ class DocumentLines(TextPairs):
         for batch in super().batches(path):
             continues = column.values(position, position + len(batch)).astype(np.bool_)
             if not begun:
-                kept = np.flatnonzero(~np.isin(batch.corpora, self.left_out))[:1]
-                continues[kept], begun = True, len(kept) > 0
+                continues[:1], begun = True, len(batch) > 0
             breaks = pc.if_else(pa.array(continues), "", "\n").cast(pa.large_string())
             nothing = pa.scalar("", pa.large_string())
             source, target = (

@@ -25,7 +25,7 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode.encode_causal import POOL, draw_pools, glossary_of
-from nmt_prep.stages.encode.encode_stage import Encode, check_outputs, licence_settings, run_facts
+from nmt_prep.stages.encode.encode_stage import Encode, check_outputs, origin_settings, run_facts
 from nmt_prep.stages.outputs.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows
 from nmt_prep.stages.outputs.shuffled_text import SPILL_TEXT, Wanted, is_linked, shuffled_text
 from nmt_prep.stages.pair_files import pair_files, pair_stages
@@ -69,8 +69,7 @@ def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
             f"{task.directory / task.label}: {read} pairs were read, but the shard has {task.count}; run again with "
             "--force encode"
         )
-    why = "without_rejected" if getattr(task.options, "score", None) else "monolingual_left_out"
-    why = "turns_of_other_rows" if task.run.causal and isinstance(task.pairs, IdPairs) else why
+    why = "turns_of_other_rows" if task.run.causal and isinstance(task.pairs, IdPairs) else "without_rejected"
     counts = {why: read - made.pairs} if read > made.pairs else {}
     return replace(made, counts={**made.counts, **counts})
 
@@ -138,7 +137,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
             "languages.target": config.languages.target,
             **{f"outputs.{name}": _settings(options, config) for name, options in wanted_outputs(config).items()},
             **tag_settings(config),
-            **licence_settings(config),
+            **origin_settings(config),
             **({} if config.documents is None else {"documents": config.documents.model_dump()}),
         }
 
@@ -265,7 +264,6 @@ def _shard_tasks(
             side: tuple(corpus.tags.get(side, "") if kind.tagged(options) else "" for corpus in corpora)
             for side in SIDES
         }
-        one_sided = tuple(number for number, corpus in enumerate(corpora) if corpus.role == "monolingual")
         for number in range(shards):
             start, stop = number * rows // shards, (number + 1) * rows // shards
             pairs: IdPairs | TextPairs
@@ -280,7 +278,7 @@ def _shard_tasks(
                 pairs = shuffled[_lines_of(options, job.config, split)][number]
             if job.config.documents is not None and not run.causal:
                 windows = Windows(directory, split, run.seed, job.config.documents.epochs, start, stop)
-                pairs = _joined(job, options, form, pairs, windows, tags, one_sided, held, encoder)
+                pairs = _joined(job, options, form, pairs, windows, tags, held, encoder)
             yield ShardTask(
                 key=f"{name}-{split}-{number:05d}",
                 options=options,
@@ -296,7 +294,6 @@ def _shard_tasks(
                 start=start,
                 glossary=_glossary(options, job.config),
                 pools=pools.get(split, ()),
-                left_out=one_sided,
             )
 
 
@@ -307,7 +304,6 @@ def _joined(
     pairs: IdPairs | TextPairs,
     windows: Windows,
     tags: Mapping[Side, tuple[str, ...]],
-    one_sided: tuple[int, ...],
     held: Sequence[tuple[Path, int]],
     encoder: TextEncoder | None,
 ) -> IdPairs | TextPairs:
@@ -316,7 +312,7 @@ def _joined(
     if isinstance(pairs, IdPairs):
         return JoinedIds.of(pairs, windows)
     if getattr(options, "documents", "joined") == "lines":
-        return DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held), left_out=one_sided)
+        return DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held))
     piece = job.config.documents.piece
     more: dict[str, Any] = {"windows": windows, "tags": tags, "separator": " " if piece is None else f" {piece} "}
     if form == "text":

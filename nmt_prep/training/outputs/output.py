@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 
-import numpy as np
-
 from nmt_prep.base.sides import Side
 from nmt_prep.config import Config, Vocab
 from nmt_prep.config.language_pairs import LanguagePair
@@ -92,7 +90,6 @@ class ShardTask(Generic[Options]):
     pools: tuple[
         Path | None, ...
     ] = ()  # for each corpus, the file of the pairs that examples in prompts are drawn from
-    left_out: tuple[int, ...] = ()  # indexes of corpora that are skipped, since one of their sides is a placeholder
 
     def id_batches(self, tick: Tick) -> Iterator[IdBatch]:
         """Yields the pairs to write as ids, with their weights. Ticks are pairs that were read."""
@@ -110,15 +107,13 @@ class ShardTask(Generic[Options]):
             kept, pairs = batch, len(batch)
             if self.weights and batch.weights is None:
                 kept = replace(kept, weights=Column(self.weights, "weight").values(first, first + pairs))
-            if self.left_out:
-                kept = kept.taken(np.flatnonzero(~np.isin(batch.corpora, self.left_out)))
             first += pairs
             yield kept
             tick(pairs)
 
     def sequences(self) -> int:
         """Returns the number of pairs to write, for a file that begins with it; pairs of ids only."""
-        if type(self.pairs) in (IdPairs, EncodedPairs) and not self.left_out:
+        if type(self.pairs) in (IdPairs, EncodedPairs):
             return self.count
         return sum(map(len, self.id_batches(lambda pairs: None)))
 

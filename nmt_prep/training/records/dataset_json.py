@@ -138,13 +138,15 @@ class Vocabularies(_Model):
 class CorpusInfo(_Model):
     """A corpus of a split."""
 
-    _omitted = ("tag", "licence", "language_pair")
+    _omitted = ("tag", "licence", "language_pair", "made")
     name: str  # name of the corpus
     pairs: NonNegativeInt  # number of its pairs
     # for each side with a tag, the piece whose id begins every row; omitted from the file if there is none
     tag: dict[Literal["source", "target"], str] = {}
     licence: str | None = None  # the licence in the config; omitted from the file if there is none
     language_pair: str = ""  # such as `en-de`, in a run with several pairs of languages; else omitted from the file
+    # for a synthetic corpus the `side` that a program made, the name of the `value`, the `program` and its `version`
+    made: dict[str, str] = {}
 
 
 class IndexInfo(_Model):

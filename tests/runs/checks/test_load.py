@@ -113,8 +113,8 @@ records: {shards: {train: 0}}
         (
             "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: both_directions, "
             "columns, corpora, crlf, document, documents, encoding, fields, format, header, hold_out, invalid, "
-            "languages, licence, limit, manual, max_line_bytes, member, name, options, pivot, placeholder, references, "
-            "role, scores, sha256, source, split, swap, systems, tag, target, texts, url)"
+            "languages, licence, limit, manual, max_line_bytes, member, name, options, pivot, references, "
+            "role, scores, sha256, source, split, swap, systems, tag, target, texts, translate, url)"
         ),
         (
             "  splits.train.1.url (line 11): found an empty list; "
@@ -161,7 +161,7 @@ records: {shards: {train: 0}}
         (MINIMAL + "    - {name: a, url: y, source: s, target: t}\n", "names the corpus 'a' twice"),
         (
             MINIMAL.replace("      target: s.zh\n", ""),
-            "source and target name one file per side: give both, or set role",
+            "the corpus has only the side source: name the other one too, or give translate, the name",
         ),
         (
             MINIMAL + "      columns: {source: 0}\n",

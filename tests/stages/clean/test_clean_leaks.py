@@ -152,13 +152,12 @@ def test_a_change_of_dev_cleans_again(tmp_path: Path) -> None:
     assert cleaned(config) == TRAIN
 
 
-def test_lines_of_one_language_are_searched_and_those_of_vocabularies_are_not(tmp_path: Path) -> None:
+def test_lines_of_vocabularies_are_not_searched(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text("Ein Mann in einem blauen Hemd liest Zeitung\nJa.\n")
-    mono = {"name": "m", "url": {"target": "lines"}, "role": "monolingual"}
     vocab = {"name": "v", "url": {"target": "lines"}, "role": "vocab"}
-    config = leaky(tmp_path, mono, vocab)
+    config = leaky(tmp_path, vocab)
     run(config)
-    assert pairs_below(config, "cleaned", "train", "corpus", "row")[-3:] == [("m", 1), ("v", 0), ("v", 1)]
+    assert pairs_below(config, "cleaned", "train", "corpus", "row")[-2:] == [("v", 0), ("v", 1)]
 
 
 class Heard(Listener):

@@ -78,11 +78,11 @@ def test_only_the_splits_that_are_named_are_cleaned(tmp_path: Path) -> None:
 
 def test_corpora_of_one_side_get_the_rules_of_one_side(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text("a\nb c d e f\n\ng\n")
-    mono = {"name": "m", "url": {"target": "lines"}, "role": "monolingual"}
+    other = {"name": "w", "url": {"target": "lines"}, "role": "vocab"}
     vocab = {"name": "v", "url": {"source": "lines"}, "role": "vocab"}
-    config = run_of(tmp_path, write(tmp_path, "c", [("h", "i")]), mono, vocab, clean=SHORT)
-    assert cleaned(config) == [("h", "i"), ("<mono>", "a"), ("<mono>", "g"), ("a", "<mono>"), ("g", "<mono>")]
-    assert [(row[1], row[2]) for row in rejected(config)] == [("m", 1), ("v", 1)]
+    config = run_of(tmp_path, write(tmp_path, "c", [("h", "i")]), other, vocab, clean=SHORT)
+    assert cleaned(config) == [("h", "i"), ("", "a"), ("", "g"), ("a", ""), ("g", "")]
+    assert [(row[1], row[2]) for row in rejected(config)] == [("w", 1), ("v", 1)]
     assert (tmp_path / "run" / "sample" / "source.txt").read_text() == "h\na\ng\n"
     assert (tmp_path / "run" / "sample" / "target.txt").read_text() == "i\na\ng\n"
 
@@ -100,7 +100,7 @@ def test_records_and_report_are_made_of_cleaned_pairs(tmp_path: Path) -> None:
         outputs=[{"kind": "text"}],
     )
     nmt_prep.run(config)
-    kept = [pair for pair in cleaned(config) if pair[1] != "<mono>"]
+    kept = [pair for pair in cleaned(config) if pair[1]]
     info = json.loads((tmp_path / "run" / "records" / "dataset.json").read_text())
     assert 50 < info["splits"]["train"]["pairs"] == len(kept) < 250
     assert info["corpora"]["train"] == [{"name": "x", "pairs": len(kept)}]

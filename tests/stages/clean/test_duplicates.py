@@ -78,16 +78,13 @@ def test_limits_keep_the_best_pairs_of_a_source_and_of_a_target(tmp_path: Path) 
     }
 
 
-def test_monolingual_lines_are_compared_but_not_limited_and_vocabulary_lines_stay(tmp_path: Path) -> None:
+def test_vocabulary_lines_stay(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text("a\nb\na\n")
-    mono = {"name": "m", "url": {"target": "lines"}, "role": "monolingual"}
     vocab = {"name": "v", "url": {"target": "lines"}, "role": "vocab"}
     dedup = {"pair": "exact", "max_targets_per_source": 1}
-    config = run_of(
-        tmp_path, write(tmp_path, "c", [("h", "i"), ("h", "j")]), mono, vocab, clean={**NONE, "dedup": dedup}
-    )
-    assert cleaned(config) == [("h", "i"), *[("<mono>", line) for line in "ababa"]]
-    assert [row[:3] for row in rejected(config)] == [("c", 1, "too_many_targets"), ("m", 2, "duplicate_pair")]
+    config = run_of(tmp_path, write(tmp_path, "c", [("h", "i"), ("h", "j")]), vocab, clean={**NONE, "dedup": dedup})
+    assert cleaned(config) == [("h", "i"), *[("", line) for line in "aba"]]
+    assert [row[:3] for row in rejected(config)] == [("c", 1, "too_many_targets")]
 
 
 def scored(directory: Path, name: str, rows: Sequence[tuple[str, str, str]]) -> dict[str, Any]:

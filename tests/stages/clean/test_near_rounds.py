@@ -81,14 +81,6 @@ def with_all_compared(summary: Any) -> Any:
     return {"duplicates": {"train": {"clusters": {}, "near": near_found}}}
 
 
-def test_monolingual_lines_are_compared_with_one_another(tmp_path: Path) -> None:
-    (tmp_path / "lines").write_text(f"{CAPTION}\n{OTHER}\n{CAPTION[:-4]}\n")
-    mono = {"name": "m", "url": {"target": "lines"}, "role": "monolingual"}
-    config = near_config(tmp_path, write(tmp_path, "c", [(CAPTION, CAPTION)]), mono)
-    run(config)
-    assert cleaned(config) == [(CAPTION, CAPTION), ("<mono>", CAPTION), ("<mono>", OTHER)]
-
-
 def test_shares_workers_ranges_and_pieces_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART_BYTES", 1000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 250)

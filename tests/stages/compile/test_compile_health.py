@@ -154,10 +154,10 @@ def test_keys_beyond_the_limit_are_not_held(tmp_path: Path, monkeypatch: pytest.
 
 def test_corpora_of_one_side_are_not_compared(tmp_path: Path) -> None:
     (tmp_path / "mono.zh").write_text("".join(f"{sentence(number)[1]}\n" for number in range(100)), "utf-8")
-    mono = {"name": "mono", "url": {"target": "mono.zh"}, "role": "monolingual"}
+    mono = {"name": "mono", "url": {"target": "mono.zh"}, "role": "vocab"}
     train, dev = (
         write(tmp_path, name, map(sentence, numbers)) for name, numbers in (("a", range(9)), ("b", range(9, 20)))
     )
-    found = observed(tmp_path, train, mono, splits={"dev": [dev]})
+    found = observed(tmp_path, train, mono, splits={"dev": [dev]}, clean={"preset": "none"})
     assert found.warnings == ()
     assert list(found.pairs["train"]["mono"].sides) == ["target"]

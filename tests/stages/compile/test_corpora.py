@@ -14,7 +14,7 @@ from nmt_prep.training.records.shard_reader import read_shard
 from tests.corpora.formats.test_alignment import SEPARATORS
 from tests.corpus import write_tgz
 from tests.stages.compile.test_compile_stage import compiled, plain
-from tests.stages.runs import config_of, manifest, run
+from tests.stages.runs import BT, config_of, manifest, run
 
 
 def sampled(directory: Path) -> tuple[str, str]:
@@ -49,14 +49,23 @@ def test_a_corpus_of_both_sides_for_the_vocabularies_only(tmp_path: Path) -> Non
     assert sampled(tmp_path) == ("m\na\n", "n\nb\n")
 
 
-def test_a_monolingual_corpus(tmp_path: Path) -> None:
-    (tmp_path / "mono").write_bytes("一\n\n二\n".encode())
-    corpus = {"name": "m", "url": {"target": "mono"}, "role": "monolingual"}
-    config = config_of(tmp_path, corpus)
-    assert compiled(config) == [("<mono>", "一", "m"), ("<mono>", "二", "m")]
+ONE_SIDE = (
+    ({"url": {"target": "mono"}}, "一\n\n二\n"),
+    ({"url": {"target": "a.tsv"}}, "一\tx\n\tx\n二\tx\n"),
+    ({"url": "a.tsv", "columns": {"target": "zh"}}, "en\tzh\nx\t一\ny\t\nz\t二\n"),
+    ({"url": "a.csv", "columns": {"target": 1}}, 'x,一\n"y\nz",""\n"z","二"\n'),
+    ({"url": {"target": "a.jsonl"}, "fields": {"target": "t"}}, '{"t": "一"}\n{"t": null}\n{"t": "二"}\n'),
+)
+
+
+@pytest.mark.parametrize(("corpus", "text"), ONE_SIDE)
+def test_a_corpus_of_one_side(tmp_path: Path, corpus: dict[str, Any], text: str) -> None:
+    (path,) = corpus["url"].values() if isinstance(corpus["url"], dict) else [corpus["url"]]
+    (tmp_path / path).write_text(text, "utf-8")
+    config = config_of(tmp_path, {"name": "m", **corpus, "translate": "bt"}, computed=BT)
+    assert compiled(config) == [("", "一", "m"), ("", "二", "m")]
     run(config)
-    assert sampled(tmp_path) == ("", "一\n\n二\n")
-    assert compiled(config_of(tmp_path, {**corpus, "placeholder": "<bt>"}))[0] == ("<bt>", "一", "m")
+    assert sampled(tmp_path) == ("", "一\n二\n")
 
 
 def test_swapped_and_tagged(tmp_path: Path) -> None:
@@ -133,10 +142,12 @@ def test_a_corpus_without_valid_pairs_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("corpus", "message"),
     [
-        ({"url": {"source": "a"}}, "source and target name one file per side: give both, or set role"),
-        ({"url": {"source": "a"}, "role": "vocab", "format": "sgm"}, "a corpus of one side has format plain, not sgm"),
-        ({"url": {"source": "a", "target": "b"}, "role": "monolingual"}, "role monolingual is for a corpus of one"),
-        ({"url": "a.tmx", "role": "monolingual"}, "role monolingual is for one side, but format tmx holds both"),
+        ({"url": {"source": "a"}}, "the corpus has only the side source: name the other one too, or give translate"),
+        ({"url": {"source": "a"}, "role": "vocab", "format": "sgm"}, "one side has format plain, tsv, .*, not sgm"),
+        ({"url": {"source": "a"}, "role": "monolingual"}, "role: it no longer exists: a corpus of one side gets the"),
+        ({"url": {"source": "a"}, "placeholder": "x"}, "this key no longer exists: a corpus of one side"),
+        ({"url": {"target": "a.tmx"}, "translate": "bt"}, "a corpus of one side has format plain, tsv, .*, not tmx"),
+        ({"url": {"target": "a"}, "swap": True, "translate": "bt"}, "swap exchanges two sides, and the corpus has one"),
         ({"url": "a.tmx", "columns": {"source": 1}}, "columns does not belong to format tmx, which takes encoding"),
         ({"url": "a.tmx", "crlf": "keep"}, "crlf does not belong to format tmx"),
         ({"url": "a.jsonl"}, "format jsonl needs fields, such as"),

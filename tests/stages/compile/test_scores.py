@@ -21,7 +21,7 @@ from tests.corpora.formats.test_parquet import parquet
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.stages.compile.test_compile_stage import compiled, plain
 from tests.stages.compile.test_slices import files_of, members_of_a_pattern, small_slices, text
-from tests.stages.runs import config_of, manifest, run
+from tests.stages.runs import BT, config_of, manifest, run
 
 Row = tuple[str, int, Any]
 
@@ -259,5 +259,5 @@ def test_parquet_and_a_corpus_of_one_side(tmp_path: Path) -> None:
     assert scored(config) == [("a", 0, 1.5), ("b", 1, None)]
     (tmp_path / "mono.en").write_bytes(b"a\nb\n")
     (tmp_path / "s.txt").write_bytes(b"1\n2\n")
-    mono = {"name": "m", "url": {"source": "mono.en"}, "role": "monolingual", "scores": {"s": "s.txt"}}
-    assert scored(config_of(tmp_path, mono)) == [("a", 0, 1.0), ("b", 1, 2.0)]
+    mono = {"name": "m", "url": {"target": "mono.en"}, "translate": "bt", "scores": {"s": "s.txt"}}
+    assert scored(config_of(tmp_path, mono, computed=BT)) == [("", 0, 1.0), ("", 1, 2.0)]

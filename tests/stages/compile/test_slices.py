@@ -92,7 +92,7 @@ def test_all_options_of_a_corpus_apply_to_slices(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_bytes(b"".join(b"%d\tx%d\n" % (n, n) for n in range(90)))
     corpora = [
         {**pair, "swap": True, "max_line_bytes": 8},
-        {"name": "mono", "url": {"target": "pair.zh"}, "role": "monolingual", "crlf": "keep"},
+        {"name": "mono", "url": {"target": "pair.zh"}, "role": "vocab", "crlf": "keep"},
         {**pair, "name": "vocab", "role": "vocab"},
         {"name": "table", "url": "t.tsv", "columns": {"source": 1, "target": 0}},
     ]

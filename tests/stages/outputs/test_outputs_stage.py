@@ -5,14 +5,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 import nmt_prep
 from nmt_prep.base.errors import ConfigError, OutputError, RecordsError
 from nmt_prep.training.outputs.output_pairs import IdPairs
 from tests.corpus import lines_of, pair, tree, write_corpus
-from tests.reference.mmap import read_fairseq, read_megatron
+from tests.reference.mmap import read_fairseq
 from tests.training.outputs.runs import output_config, run_outputs
 
 RAW = {"kind": "text", "name": "raw", "pieces": False}
@@ -87,37 +86,6 @@ def test_a_shard_that_lacks_pairs_is_an_error(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(IdPairs, "batches", lambda self: list(whole(self))[1:])
     with pytest.raises(RecordsError, match=r"0 pairs were read, but the shard has 20"):
         run_outputs(tmp_path, {"kind": "text"})
-
-
-def test_pairs_with_a_placeholder_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "lines").write_text("一\n二\n三\n")
-    (tmp_path / "weights").write_text("3\n" * 3)
-    mono = {"name": "m", "url": {"target": "lines"}, "role": "monolingual", "scores": {"w": "weights"}}
-    parallel = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}
-    rows = ("translation", "chat", "ids")
-    outputs = [
-        *({"kind": kind} for kind in ("text", "marian", "fairseq", "megatron")),
-        {**RAW, "corpus": True},
-        *({"kind": "huggingface", "name": name, "rows": name, "corpus": True} for name in rows),
-    ]
-    vocab = {"kind": "byte_bpe", "size": 300, "shared": True}
-    changes = {"splits": {"train": [parallel, mono]}, "vocab": vocab, "weight": {"from": "score:w"}}
-    directory = run_outputs(tmp_path, *outputs, **changes)
-    held = {
-        path.parent.name: json.loads(path.read_bytes())["splits"]["train"]["pairs"]
-        for path in directory.glob("*/output.json")
-    }
-    assert held == dict.fromkeys(("text", "marian", "fairseq", "megatron", "raw", *rows), 60)
-    manifest = json.loads((directory.parent / ".nmt_prep" / "manifests" / "outputs.json").read_bytes())
-    counts = {name: count for name, count in manifest["counts"]["other"].items() if name.endswith("left_out")}
-    assert counts == {f"{name}_monolingual_left_out": 3 for name in held}
-    for path in (path for name in rows for path in (directory / name).glob("train-*.parquet")):
-        table = pq.read_table(path, columns=["corpus", "weight"])
-        assert {tuple(row.values()) for row in table.to_pylist()} == {("x", 1.0)}
-    assert sum(len(lines_of(path)) for path in (directory / "marian").glob("*.tsv")) == 60
-    assert sum(len(read_megatron(path.with_suffix(""))[0]) for path in (directory / "megatron").glob("*.idx")) == 60
-    assert sum(len(read_fairseq(path.with_suffix(""))[0]) for path in (directory / "fairseq").glob("*.en.idx")) == 60
-    assert not any(b"<mono>" in path.read_bytes() for path in directory.glob("*/train-*") if path.suffix != ".bin")
 
 
 def test_outputs_are_published(tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""chrF of sentences (Popović 2015): the likeness of a text to another one, by the n-grams of their characters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+_ORDER = 6
+_BETA = 2
+
+
+def best_by_chrf(candidates: Sequence[str], references: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Returns for each reference the number of its most similar candidate, the first of several.
+
+    Args:
+        candidates: those of the first reference, then those of the second one, and so on; as many for each.
+    """
+    count = len(candidates) // max(len(references), 1)
+    best = np.zeros(len(references), np.int64)
+    for number, reference in enumerate(references):
+        grams = _grams(reference)
+        scores = [_chrf(_grams(text), grams) for text in candidates[number * count : (number + 1) * count]]
+        best[number] = scores.index(max(scores))
+    return best
+
+
+def chrf(text: str, reference: str) -> float:
+    """Returns the score, from 0 to 1."""
+    return _chrf(_grams(text), _grams(reference))
+
+
+def _grams(text: str) -> list[Counter[str]]:
+    bare = "".join(text.split())
+    return [Counter([bare[at : at + size] for at in range(len(bare) - size + 1)]) for size in range(1, _ORDER + 1)]
+
+
+def _chrf(grams: Sequence[Counter[str]], references: Sequence[Counter[str]]) -> float:
+    # As sacrebleu: precision and recall are means over the orders that both texts have.
+    precision = recall = 0.0
+    orders = 0
+    for own, other in zip(grams, references, strict=True):
+        total, wanted = own.total(), other.total()
+        if total and wanted:
+            small, large = (own, other) if len(own) < len(other) else (other, own)
+            matches = sum(min(number, large[gram]) for gram, number in small.items() if gram in large)
+            precision, recall, orders = precision + matches / total, recall + matches / wanted, orders + 1
+    if not orders or not precision + recall:
+        return 0.0
+    precision, recall = precision / orders, recall / orders
+    return (1 + _BETA**2) * precision * recall / (_BETA**2 * precision + recall)

@@ -1,0 +1,228 @@
+"""Translating corpora: a program makes one side of their pairs, which are then cleaned like others.
+
+Tasks make the texts of slices of the parts, which members of a job array share; a task per part then applies the rules
+to the pairs. The texts are stored with those of other runs (:mod:`nmt_prep.text.computed`), so a run that was killed,
+or that has more corpora, translates only new lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from nmt_prep.base.artefacts import atomic_write, writing
+from nmt_prep.base.digests import seed_of
+from nmt_prep.base.errors import CleaningError, ComputedError
+from nmt_prep.base.sides import OTHER, SIDES, Side
+from nmt_prep.cleaning.chrf import best_by_chrf
+from nmt_prep.cleaning.rule import Context
+from nmt_prep.config import ComputedValue, Config
+from nmt_prep.config.corpus import Translate
+from nmt_prep.corpora.parts import PairFile, iter_pairs
+from nmt_prep.pipeline.engines import Tick
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import HealthWarning, Job
+from nmt_prep.stages.clean.cleaned_corpora import CleanedCorpus, CorpusWork, cleaned_corpora
+from nmt_prep.stages.clean.computed import SliceTask, TextsLeft, at_most, counted, slices
+from nmt_prep.stages.clean.first_rules import clean_part
+from nmt_prep.stages.clean.learned import pairs_in
+from nmt_prep.stages.clean.parts import PartTask, part_round
+from nmt_prep.text.computed import Column, close_columns
+from nmt_prep.training.modifiers.draws import scrambled
+
+MADE = "made"  # The pass
+VERSION = 1  # To be increased if a pass would write other bytes
+_MOST_COPIES = 0.1
+
+
+@dataclass(frozen=True)
+class Maker:
+    """How the texts of a corpus are made."""
+
+    where: str  # key in the config, for messages
+    side: Side  # the side that they become
+    settings: Translate
+    value: ComputedValue
+    ranking: ComputedValue | None  # the number that ranks candidates; None if none does
+
+    @classmethod
+    def of(cls, config: Config, corpus: CleanedCorpus) -> Maker:
+        settings = corpus.corpus.translate
+        assert settings is not None
+        (real,) = config.real_sides(corpus.corpus)
+        ranking = config.computed.get(settings.best)
+        where = f"{corpus.name}.translate"
+        return cls(where, OTHER[real], settings, config.computed[settings.by], ranking)
+
+    def columns(self, context: Context) -> tuple[Column, Column | None]:
+        """Returns the text, and the number that ranks candidates.
+
+        Raises:
+            CleaningError: there is no such program or function, or it does not take the side.
+        """
+        languages, base_dir = context.languages, context.base_dir
+        try:
+            text = Column(self.settings.by, self.value, languages, (OTHER[self.side],), base_dir)
+            best = self.settings.best
+            rank = None if self.ranking is None else Column(best, self.ranking, languages, SIDES, base_dir)
+        except ValueError as error:
+            raise CleaningError(f"{self.where}: {error}") from error
+        if not text.sides:
+            raise CleaningError(f"{self.where}: {self.value.name} does not take the side {OTHER[self.side]}")
+        return text, rank
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The settings that the pairs depend on."""
+        ranking = None if self.ranking is None else self.ranking.definition
+        keep = self.settings.best or self.settings.keep
+        return {"text": self.value.definition, "keep": keep, "ranking": ranking, "version": VERSION}
+
+
+@dataclass(frozen=True)
+class MadeTexts:
+    """Counts of texts that a program made, of a corpus or a part of one."""
+
+    texts: int = 0
+    empty: int = 0
+    copies: int = 0  # texts that are equal to the line that they were made from
+
+    def __add__(self, other: MadeTexts) -> MadeTexts:
+        return MadeTexts(self.texts + other.texts, self.empty + other.empty, self.copies + other.copies)
+
+
+@dataclass(frozen=True)
+class TranslateTask(SliceTask):
+    """A slice of a part whose other side is made."""
+
+    maker: Maker
+    salt: int
+
+
+def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
+    """Writes the texts of a slice of a part. It ticks for each pair."""
+    counts, (text, ranking) = MadeTexts(), task.maker.columns(task.of.context)
+    schema = pa.schema([pa.field(task.maker.side, pa.string())])
+    with atomic_write(task.output) as beside, writing(task.output), pq.ParquetWriter(beside, schema) as file:
+        for batch in task.batches([*SIDES, "row"]):
+            given = batch.column(OTHER[task.maker.side])
+            try:
+                made = _chosen(task, batch, text, ranking).cast(pa.string())
+            except ComputedError as error:
+                raise ComputedError(f"{task.maker.where}: {error}") from error
+            empty, copies = pc.equal(pc.utf8_trim_whitespace(made), ""), pc.equal(made, given)
+            counts += MadeTexts(len(made), pc.sum(empty).as_py() or 0, pc.sum(copies).as_py() or 0)
+            file.write_batch(pa.record_batch([made], schema=schema))
+            tick(len(batch))
+    return counts
+
+
+def _chosen(task: TranslateTask, batch: pa.RecordBatch, text: Column, ranking: Column | None) -> pa.Array:
+    """Returns the texts of a batch, one for each pair."""
+    real, settings, count = OTHER[task.maker.side], task.maker.settings, task.maker.value.candidates
+    texts = text.texts({real: batch.column(real)})
+    if count == 1:
+        return texts
+    candidates = texts.flatten()
+    if settings.keep == "sample":
+        rows = np.asarray(batch.column("row").to_numpy(), np.uint64)
+        chosen = (scrambled(rows ^ np.uint64(task.salt)) % np.uint64(count)).astype(np.int64)
+    elif ranking is not None:
+        repeated = pa.array(np.repeat(np.arange(len(batch)), count))
+        pairs: dict[Side, pa.Array] = {real: batch.column(real).take(repeated), task.maker.side: candidates}
+        chosen = ranking.numbers(pairs).reshape(-1, count).argmax(axis=1)
+    elif settings.best:
+        chosen = best_by_chrf(candidates.to_pylist(), batch.column(task.maker.side).to_pylist())
+    else:
+        chosen = np.zeros(len(batch), np.int64)
+    return candidates.take(pa.array(chosen + count * np.arange(len(batch))))
+
+
+@dataclass(frozen=True)
+class MadeTask(PartTask):
+    """A part whose pairs get a side, and are cleaned."""
+
+    side: Side
+    texts: tuple[Path, ...]  # files with the lines of the side, in order
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        with writing(self.kept):
+            made = pa.concat_tables([pq.read_table(path) for path in self.texts]).column(self.side)
+        first = 0
+        for batch in iter_pairs(self.part.path):
+            lines = made.slice(first, len(batch)).combine_chunks()
+            yield batch.set_column(batch.schema.get_field_index(self.side), batch.schema.field(self.side), lines)
+            first += len(batch)
+
+
+TRANSLATE = Round("translate", translate, MadeTexts, words="translating")
+PAIRS = part_round("made-pairs", clean_part, "applying rules to made pairs")
+MADE_ROUNDS: tuple[Round[Any, Any], ...] = (TRANSLATE, PAIRS)
+
+
+def make_pairs(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, MadeTexts]]:
+    """Yields the rounds, and adds the results to the corpora; returns counts by the name of the corpus."""
+    made = {work.name: [*_slices(job, work)] for work in corpora}
+    counts = yield from TRANSLATE.run_groups(made, pairs_in(corpora))
+    close_columns()
+    tasks: dict[str, list[MadeTask]] = {}
+    for work in corpora:
+        texts: dict[Path, list[Path]] = {}
+        for task in made[work.name]:
+            texts.setdefault(task.part, []).append(task.output)
+        side = Maker.of(job.config, work.corpus).side
+        tasks[work.name] = [
+            MadeTask(**vars(task), side=side, texts=tuple(texts[task.part.path])) for task in work.tasks(job, MADE)
+        ]
+    results = yield from PAIRS.run_groups(tasks, pairs_in(corpora))
+    for work in corpora:
+        work.passed(job, MADE, results[work.name])
+    return {name: reduce(add, parts, MadeTexts()) for name, parts in counts.items()}
+
+
+def _slices(job: Job, work: CorpusWork) -> Iterator[TranslateTask]:
+    maker = Maker.of(job.config, work.corpus)
+    salt = seed_of(f"translate/{job.config.seed}/{work.of.corpus}")
+    for part, _ in work.parts:
+        for name, first, pairs in slices(part, f"{work.split}-{part.path.stem}"):
+            output = job.scratch / TRANSLATE.name / f"{name}.parquet"
+            key = f"{TRANSLATE.name}-{name}"
+            yield TranslateTask(key, work.of, part.path, first, pairs, output, maker, salt)
+
+
+def translations_left(
+    config: Config, unfinished: Sequence[Any], compiled: Sequence[PairFile] | None
+) -> Iterator[TextsLeft]:
+    """Yields the texts that are left to translate for each value; the arguments are those of ``texts_left``."""
+    tasks = [task for task in unfinished if isinstance(task, TranslateTask)]
+    makers: dict[str, dict[str, Column]] = {}
+    for corpus in cleaned_corpora(config):
+        if corpus.corpus.translate is not None:
+            column, _ = Maker.of(config, corpus).columns(corpus.context(config))
+            makers.setdefault(corpus.corpus.translate.by, {})[corpus.corpus.name] = column
+    for name, columns in makers.items():
+        own = [task for task in tasks if task.maker.settings.by == name]
+        if own:
+            yield counted(name, [(task, task.maker.columns(task.of.context)[0]) for task in own])
+        else:
+            yield at_most(name, columns.values(), columns, compiled)
+
+
+def copy_warnings(corpora: Sequence[CorpusWork], made: Mapping[str, MadeTexts]) -> Iterator[HealthWarning]:
+    """Yields a warning for each corpus with many texts that are copies, or empty."""
+    for work in corpora:
+        counts = made.get(work.name, MadeTexts())
+        for what, number in (("empty", counts.empty), ("copies of the lines that they are made from", counts.copies)):
+            if number > _MOST_COPIES * counts.texts:
+                text = f"{number:,} of {counts.texts:,} translations are {what}; check the program of translate"
+                share = number / counts.texts
+                yield HealthWarning("bad_translations", text, work.of.corpus, work.split, None, number, share)

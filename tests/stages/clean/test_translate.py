@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nmt_prep
+from nmt_prep.base.errors import CleaningError, ComputedError, ConfigError
+from nmt_prep.cleaning.chrf import best_by_chrf, chrf
+from nmt_prep.config import Config
+from nmt_prep.pipeline.drivers import Share
+from nmt_prep.runs import runner, viewing
+from nmt_prep.runs.checks import check_config
+from tests.stages.cleaning import SHORT, cleaned, made_in_three_ways, pairs_below, write
+from tests.stages.runs import BT, config_of, manifest, run, run_of, settings_of
+
+TOY = """
+import os, sys
+for line in sys.stdin:
+    print(line, file=open("calls", "a"), end="")
+    if line == "die\\n" and not os.path.exists("mended"): sys.exit(1)
+    print("" if line == "none\\n" else line[:-1] if line == "copy\\n" else line[:-1].upper())
+"""
+FUNCTIONS = """
+import pyarrow as pa
+def several(source): return [[f"{text} {n}" for n in (1, 3, 2)] for text in source.to_pylist()]
+def last(source, target): return [int(text[-1]) for text in target.to_pylist()]
+def same(source): return [text.upper() for text in source.to_pylist()]
+"""
+TEXT = {"program": "python3 toy.py", "input": "target", "output": "text", "batch": 2, "restarts": 0}
+TOY_BT = {"bt": TEXT}
+SEVERAL = {"python": "fn:several", "input": "source", "output": "text", "candidates": 3}
+DEDUP = {**SHORT, "dedup": {"pair": "exact"}}
+
+
+def lines(directory: Path, name: str, *texts: str, **more: Any) -> dict[str, Any]:
+    """Writes a corpus of target lines; returns its entry in a config."""
+    (directory / name).write_text("".join(f"{text}\n" for text in texts))
+    return {"name": name, "url": {"target": name}, "translate": "bt", **more}
+
+
+def calls(directory: Path) -> list[str]:
+    return sorted((directory / "calls").read_text().splitlines()) if (directory / "calls").exists() else []
+
+
+@pytest.fixture(autouse=True)
+def programs(tmp_path: Path) -> None:
+    (tmp_path / "toy.py").write_text(TOY)
+    (tmp_path / "fn.py").write_text(FUNCTIONS)
+
+
+def back_translated(directory: Path, *more: dict[str, Any], **sections: Any) -> Config:
+    parallel, dev = write(directory, "c", [("X", "x"), ("Y y", "y"), ("Z", "z")]), write(directory, "d", [("D", "d")])
+    mono = lines(directory, "m", "a", "b", "a", "x", "d", "w w w w", "z", "", "e")
+    sections = {"clean": DEDUP, "computed": TOY_BT, "splits": {"dev": [dev]}, **sections}
+    return config_of(directory, mono, parallel, *more, **sections)
+
+
+def test_only_lines_that_stay_are_translated_and_once(tmp_path: Path) -> None:
+    config = back_translated(tmp_path)
+    run(config)
+    assert cleaned(config) == [("A", "a"), ("B", "b"), ("E", "e"), ("X", "x"), ("Y y", "y"), ("Z", "z")]
+    assert calls(tmp_path) == ["a", "b", "e"]
+    found = pairs_below(config, "rejected", "train", "row", "rule", "kept_corpus", "kept_row")
+    assert sorted(found) == [
+        (2, "duplicate_line", "m", 0),
+        (3, "duplicate_line", "c", 0),
+        (4, "duplicate_line", "splits.dev.d", 0),
+        (5, "length", None, None),
+        (6, "duplicate_line", "c", 2),
+    ]
+    output = manifest(config, "clean").details
+    assert output["translations"] == {"train": {"m": {"texts": 3, "empty": 0, "copies": 0}}}
+    untranslated = output["untranslated"]["train"]["m"]
+    assert (untranslated["pairs_in"], untranslated["pairs_out"]) == (8, 3)
+    counts = manifest(config, "clean").counts
+    assert (counts.pairs_in, counts.pairs_out, counts.dropped["duplicate_line"]) == (11, 6, 4)
+    # The vocabularies learn from the real side.
+    assert (tmp_path / "run" / "sample" / "source.txt").read_text() == "X\nY y\nZ\n"
+    assert (tmp_path / "run" / "sample" / "target.txt").read_text() == "a\nb\ne\nx\ny\nz\n"
+    run(back_translated(tmp_path, lines(tmp_path, "n", "f", "a", "g"), sample={"made": True}))
+    assert calls(tmp_path) == ["a", "b", "e", "f", "g"]
+    assert (tmp_path / "run" / "sample" / "source.txt").read_text() == "A\nB\nE\nX\nY y\nZ\nF\nG\n"
+
+
+def test_a_run_that_was_killed_translates_no_line_twice(tmp_path: Path) -> None:
+    config = back_translated(tmp_path, lines(tmp_path, "n", "g", "f", "die"))
+    with pytest.raises(ComputedError, match=r"splits\.train\.n\.translate: .*toy\.py"):
+        run(config)
+    (tmp_path / "mended").touch()
+    run(config)
+    assert [line for line in calls(tmp_path) if line != "die"] == ["a", "b", "e", "f", "g"]
+    assert ("DIE", "die") in cleaned(config)
+
+
+def test_members_share_the_lines_and_the_plan_counts_them(tmp_path: Path) -> None:
+    config = back_translated(tmp_path)
+    run(config, until="compile")
+    assert [vars(left) for left in runner.computed_left(config)] == [
+        {"name": "bt", "texts": 8, "stored": 0, "exact": False}
+    ]
+    for name in ("clean-first", "clean", "line-keys", "line-compare", "line-dedup", "line-draw", "line-limit"):
+        runner.run_share(config, Share(name, 0, 1))
+    (left,) = runner.computed_left(config)
+    assert (left.texts, left.stored, left.exact, calls(tmp_path)) == (3, 0, True, [])
+    assert runner.run_share(config, Share("translate", 0, 2)).ran == 1
+    run(config)
+    assert (calls(tmp_path), runner.computed_left(config)) == (["a", "b", "e"], [])
+
+
+def test_shares_and_workers_give_the_same_bytes(tmp_path: Path) -> None:
+    mono = lines(tmp_path, "m", *(f"w{number % 70}" for number in range(90)), limit=40)
+    other = lines(tmp_path, "n", *(f"w{number}" for number in range(60, 80)))
+    corpora = mono, write(tmp_path, "c", [(f"W{n}", f"w{n}") for n in range(10)]), other
+    config = made_in_three_ways(tmp_path, *corpora, clean=DEDUP, computed=BT)
+    pairs = cleaned(config)
+    assert len(pairs) == 40 + 10 + 10
+    assert {source for source, _ in pairs} == {target.upper() for _, target in pairs}
+
+
+@pytest.mark.parametrize(
+    ("keep", "made", "chosen"),
+    [
+        ("first", {}, ["a 1", "b 1", "c 1"]),
+        ({"best": "chrf"}, {}, ["a 3", "b 1", "c 2"]),
+        ({"best": "last"}, {"last": {"python": "fn:last"}}, ["a 3", "b 3", "c 3"]),
+        ("sample", {}, ["a 1", "b 1", "c 3"]),
+    ],
+)
+def test_a_candidate_replaces_the_target(tmp_path: Path, keep: object, made: Any, chosen: list[str]) -> None:
+    corpus = {
+        **write(tmp_path, "c", [("a", "a 3"), ("b", "b1"), ("c", "c 2")]),
+        "translate": {"by": "up", "keep": keep},
+    }
+    config = run_of(tmp_path, corpus, computed={"up": SEVERAL, **made})
+    assert cleaned(config) == [*zip("abc", chosen, strict=True)]
+    assert (tmp_path / "run" / "sample" / "target.txt").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "percent"),
+    [
+        ("the cat sat on the mat", "a cat sat on a mat", 55.11170308673565),
+        ("über alles", "uber  alles!", 73.86571948678404),
+        ("ab", "abc", 63.636363636363626),
+        ("我们 去 北京", "我去北京了", 32.666666666666664),
+        ("", "abc", 0.0),
+    ],
+)
+def test_chrf_is_that_of_sacrebleu(text: str, reference: str, percent: float) -> None:
+    assert chrf(text, reference) == pytest.approx(percent / 100)
+    assert best_by_chrf(["", text, "", text], [reference, reference]).tolist() == [int(percent > 0)] * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "sections", "message"),
+    [
+        ({"translate": "b"}, {}, r"m\.translate names 'b'; did you mean 'bt'\? the section computed has bt"),
+        ({"translate": None}, {}, "the corpus has only the side target: name the other one too, or give translate"),
+        ({}, {"computed": {"bt": {**TEXT, "output": "number"}}}, r"needs a text, and computed\.bt\.output is number"),
+        ({}, {"computed": {"bt": {**TEXT, "input": "source"}}}, r"computed\.bt\.input is source; set it to target"),
+        ({"translate": {"by": "bt", "keep": "sample"}}, {}, r"keep chooses among candidates, and computed\.bt\.cand"),
+        (
+            {"translate": {"by": "bt", "keep": {"best": "chrf"}}},
+            {"computed": {"bt": {**TEXT, "candidates": 2}}},
+            "chrf compares candidates with the side that they replace, and the corpus has none",
+        ),
+        (
+            {"translate": {"by": "bt", "keep": {"best": "x"}}},
+            {"computed": {"bt": {**TEXT, "candidates": 2}}},
+            "keep names 'x', which is no number of pairs",
+        ),
+        (
+            {},
+            {"computed": {"bt": {**SEVERAL, "python": "fn:same", "input": None, "candidates": 1}}},
+            "same does not ta",
+        ),
+        ({}, {"clean": {"splits": ["dev"]}}, "pairs are made before they are cleaned; add train to clean.splits"),
+        ({"role": "vocab"}, {}, "translate makes pairs, and a corpus of role vocab has none"),
+        (
+            {"url": {"source": "m", "target": "m2"}},
+            {"computed": {"bt": {**TEXT, "input": None}}},
+            "set it to source or",
+        ),
+    ],
+)
+def test_mistakes_are_errors_before_any_work(tmp_path: Path, change: Any, sections: Any, message: str) -> None:
+    mono = {**lines(tmp_path, "m", "a"), **change}
+    dev = write(tmp_path, "d", [("D", "d")])
+    with pytest.raises((ConfigError, CleaningError), match=message):
+        run(config_of(tmp_path, mono, **{"computed": TOY_BT, "splits": {"dev": [dev]}, **sections}))
+    assert calls(tmp_path) == []
+
+
+def test_provenance_and_faults_are_shown(tmp_path: Path) -> None:
+    mono = lines(tmp_path, "m", "a", "none", "copy", "b", tag={"source": "<BT>"})
+    corpora = mono, write(tmp_path, "c", [("X", "x"), ("Y", "y")])
+    vocab = {"kind": "byte_bpe", "size": 270, "reserved": ["<BT>"]}
+    config = config_of(tmp_path, *corpora, computed={"bt": {**TEXT, "version": 7}}, clean=DEDUP, vocab=vocab)
+    nmt_prep.run(config)
+    made = {"side": "source", "value": "bt", "program": "python3 toy.py", "version": "7"}
+    info = json.loads((tmp_path / "run" / "records" / "dataset.json").read_text())
+    assert [corpus.get("made") for corpus in info["corpora"]["train"]] == [made, None]
+    row, _ = viewing.trace(config, "train", "m:3", pieces=False)
+    assert (row["source"], row["target"], row["made"], row["row"]) == ("B", "b", made, 3)
+    text = (tmp_path / "run" / "report" / "summary.txt").read_text()
+    table = [line.split() for line in text.splitlines() if "python3" in line]
+    assert table == [["train/m", "4", "none", "4", "1", "1", "3", "bt", "(python3", "toy.py,", "version", "7)"]]
+    assert "1 of 4 translations are empty; check the program of translate" in text
+
+
+def test_lines_are_compared_with_both_directions_of_their_languages(tmp_path: Path) -> None:
+    (tmp_path / "m").write_text("x\nu\nv\n")
+    spoken = [{"languages": {"source": source, "target": target}} for source, target in (("en", "de"), ("de", "en"))]
+    corpora = [
+        {**write(tmp_path, "c", [("X", "x"), ("Y", "y")]), **spoken[0], "both_directions": True},
+        {"name": "m", "url": {"target": "m"}, "translate": "bt", **spoken[0]},
+        {"name": "f", "url": {"source": "m"}, "translate": "fwd", **spoken[1]},
+        {**write(tmp_path, "d", [("U", "fr")]), "languages": {"source": "en", "target": "fr"}},
+    ]
+    values = {"bt": BT["bt"], "fwd": {"python": "fn:same", "input": "source", "output": "text"}}
+    settings = {**settings_of(tmp_path, *corpora, clean=DEDUP, computed=values), "pairs": "all"}
+    del settings["languages"]
+    config = check_config(settings, "test config").within(tmp_path)
+    run(config, until="clean")
+    assert cleaned(config) == [("X", "x"), ("Y", "y"), ("U", "u"), ("V", "v"), ("u", "U"), ("v", "V"), ("U", "fr")]

@@ -219,15 +219,13 @@ def vocab(
     for title, file, layout in vocabularies[paths[0]] if len(paths) == 1 else ():
         if title:
             console.print(f"{title}: {file}", soft_wrap=True)
-        tokenizer = subwords.load_tokenizer(file, id_layout=layout)
-        console.print(_facts(tokenizer, None if by_columns else text))
-    if text is None or (len(paths) == 1 and not by_columns):
+        console.print(_facts(subwords.load_tokenizer(file, id_layout=layout)))
+    if text is None:
         return
-    names = languages.split("-") if languages else ["source", "target"] if by_columns else ["text"]
-    columns = _Columns(text, names, by_columns)
+    names = languages.split("-") if languages else ["source", "target"] if by_columns else []
     short = [path.name for path in paths]
     rows = {
-        str(path) if short.count(path.name) > 1 else path.name: _fits(listed, columns)
+        str(path) if short.count(path.name) > 1 else path.name: _fits(listed, text, names)
         for path, listed in vocabularies.items()
     }
     for made in (report_tables.comparison_table, report_tables.cut_word_table):
@@ -240,34 +238,30 @@ def vocab(
         console.print(table)
 
 
-class _Columns:
-    """The columns of a text, each a text of its own."""
-
-    def __init__(self, text: Path, names: list[str], by_columns: bool) -> None:
-        self._text, self.names, self._by_columns = text, names, by_columns
-
-    def of(self, number: int) -> Iterator[pa.Array]:
-        for lines in input_lines(self._text):
-            if not self._by_columns:
-                yield lines.text
-                continue
-            fields = pc.split_pattern(lines.text, "\t")
-            few = pc.index(pc.less(pc.list_value_length(fields), len(self.names)), True).as_py()
-            if few >= 0:
-                raise CorpusError(
-                    f"{lines.name}, line {lines.first + few}: expected {len(self.names)} columns separated by tabs; "
-                    "name the columns with --languages, or correct the line"
-                )
-            yield pc.list_element(fields, number)
-
-
-def _fits(listed: list[tuple[str, Path, IdLayout]], columns: _Columns) -> dict[str, Any]:
-    """Measures a vocabulary, or the vocabularies of a run by side, on each column."""
+def _fits(listed: list[tuple[str, Path, IdLayout]], text: Path, names: list[str]) -> dict[str, Any]:
+    """Measures a vocabulary, or the vocabularies of a run by side, on each column, or on the whole text."""
     loaded = [subwords.load_tokenizer(file, id_layout=layout) for _, file, layout in listed]
+    of_column = {name: loaded[min(number, len(loaded) - 1)] for number, name in enumerate(names)}
+    fitted = of_column or {title or "text": tokenizer for (title, _, _), tokenizer in zip(listed, loaded, strict=True)}
     return {
-        name: vars(comparison.TextFit.of(loaded[min(number, len(loaded) - 1)], columns.of(number)))
-        for number, name in enumerate(columns.names)
+        name: vars(comparison.TextFit.of(tokenizer, _lines_of(text, names, number)))
+        for number, (name, tokenizer) in enumerate(fitted.items())
     }
+
+
+def _lines_of(text: Path, names: list[str], number: int) -> Iterator[pa.Array]:
+    for lines in input_lines(text):
+        if not names:
+            yield lines.text
+            continue
+        fields = pc.split_pattern(lines.text, "\t")
+        few = pc.index(pc.less(pc.list_value_length(fields), len(names)), True).as_py()
+        if few >= 0:
+            raise CorpusError(
+                f"{lines.name}, line {lines.first + few}: expected {len(names)} columns separated by tabs; "
+                "name the columns with --languages, or correct the line"
+            )
+        yield pc.list_element(fields, number)
 
 
 def _vocabularies(path: Path, id_layout: IdLayout) -> Iterator[tuple[str, Path, IdLayout]]:
@@ -289,7 +283,7 @@ def _vocabularies(path: Path, id_layout: IdLayout) -> Iterator[tuple[str, Path, 
         yield " and ".join(side for side in files if files[side] == (file, layout)), file, layout or id_layout
 
 
-def _facts(tokenizer: Tokenizer, text: Path | None) -> Table:
+def _facts(tokenizer: Tokenizer) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("dialect", tokenizer.dialect)
     table.add_row("pieces", f"{len(tokenizer):,}")
@@ -299,24 +293,4 @@ def _facts(tokenizer: Tokenizer, text: Path | None) -> Table:
     longest = sorted(tokenizer.pieces, key=lambda piece: (-len(piece), piece))[:_LONGEST]
     table.add_row("longest", "  ".join(map(repr, longest)))
     table.add_row("fingerprint", tokenizer.fingerprint)
-    if text is not None:
-        for name, value in _coverage(tokenizer, input_lines(text)):
-            table.add_row(name, value)
     return table
-
-
-def _coverage(tokenizer: Tokenizer, blocks: Iterator[InputLines]) -> Iterator[tuple[str, str]]:
-    lines = characters = ids = unknown = 0
-    used: set[int] = set()
-    for block in blocks:
-        rows = tokenizer.encode_batch(block.text)
-        lines += len(block.text)
-        characters += pc.sum(pc.utf8_length(block.text)).as_py() or 0
-        ids += len(rows.values)
-        unknown += 0 if tokenizer.unk_id is None else int((rows.values == tokenizer.unk_id).sum())
-        used.update(pc.unique(pa.array(rows.values)).to_pylist())
-    yield "lines", f"{lines:,}"
-    yield "characters", f"{characters:,}"
-    yield "ids", f"{ids:,} ({characters / max(ids, 1):.2f} characters per id, {ids / max(lines, 1):.1f} ids per line)"
-    yield "unknown", f"{unknown:,} ({100 * unknown / max(ids, 1):.3f}% of ids)"
-    yield "pieces used", f"{len(used):,} of {len(tokenizer):,}"

@@ -11,7 +11,6 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, mode
 from pydantic import Tag as PydanticTag
 
 from nmt_prep.base.sides import SIDES, Side
-from nmt_prep.config.language_pairs import CheckedTag
 from nmt_prep.config.section import Count, Mirrors, Section, default_kind, is_hub_id, per_side
 
 DialectName: TypeAlias = Literal["t2t", "byte_bpe", "sentencepiece", "subword_nmt"]
@@ -154,9 +153,6 @@ class ExtendSettings(Section):
     """true or false: characters without a piece come first"""
     tokens: tuple[Text, ...] = ()
     """a list of strings, none of them empty or with a NUL character: special tokens to add, such as tags"""
-    languages: tuple[CheckedTag, ...] | None = None
-    """a list of language tags, or null for all languages but the one with the fewest pieces per character: the
-    languages to learn from; words of the others keep their pieces"""
     strict: bool = False
     """true or false: make it an error if more than 0.1 % of the held-out words of the other languages change, instead
     of a warning"""

@@ -148,13 +148,6 @@ def check_resizing(tokenizer: Tokenizer, path: Path, key: str, config: Config, o
     for token in options.extend.tokens:
         if token in pieces:
             raise VocabularyError(f"vocab.extend.tokens: {token!r} is a piece of {path} already; leave it out")
-    languages = {language for corpus in config.directed("train") for language in languages_of(config, corpus)}
-    for language in options.extend.languages or ():
-        if language not in languages:
-            raise VocabularyError(
-                f"vocab.extend.languages: no corpus of train is in {language!r}; the languages are "
-                f"{', '.join(sorted(languages))}"
-            )
 
 
 def languages_of(config: Config, corpus: Corpus) -> tuple[str, str]:
@@ -168,18 +161,17 @@ def kept_pieces(tokenizer: Tokenizer, config: Config, options: ExistingVocab, si
     named = [*tags_of(config, options, side), *(piece for each in SIDES for piece in options.frame.pieces(each))]
     if config.documents is not None and config.documents.piece is not None:
         named.append(config.documents.piece)
-    pieces = frozenset(tokenizer.pieces)
-    kept_ids = [tokenizer.piece_id(piece) for piece in named if piece in pieces]
+    numbers = {piece: number for number, piece in enumerate(tokenizer.pieces)}
+    ids = [numbers[piece] for piece in named if piece in numbers]
     for piece in options.prune.keep if options.prune is not None else ():
-        if isinstance(piece, int) and not 0 <= piece < len(tokenizer):
-            raise VocabularyError(
-                f"vocab.prune.keep: the vocabulary has no id {piece}; its ids end at {len(tokenizer) - 1}"
-            )
-        try:
-            kept_ids.append(piece if isinstance(piece, int) else tokenizer.piece_id(piece))
-        except VocabularyError:
-            raise VocabularyError(f"vocab.prune.keep: {piece!r} is not a piece of the vocabulary") from None
-    return kept_ids
+        number = numbers.get(piece, -1) if isinstance(piece, str) else piece
+        if not 0 <= number < len(tokenizer):
+            what = f"{piece!r} is not a piece of the vocabulary"
+            if isinstance(piece, int):
+                what = f"the vocabulary has no id {piece}; its ids end at {len(tokenizer) - 1}"
+            raise VocabularyError(f"vocab.prune.keep: {what}")
+        ids.append(number)
+    return ids
 
 
 def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Tokenizer:

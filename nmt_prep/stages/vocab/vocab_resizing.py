@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from hashlib import blake2b
+from io import BytesIO
+from itertools import chain
 from operator import add
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from nmt_prep.base.progress import Meter
 from nmt_prep.base.runtime import kept
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.config.vocab import ExtendSettings, PruneSettings
 from nmt_prep.corpora import strip_lines
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.engines import Tick
@@ -44,7 +47,6 @@ from nmt_prep.subwords import Tokenizer, dialect_in
 from nmt_prep.subwords.dialect import CountColumns, read_counts, write_counts
 from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
 from nmt_prep.subwords.resizing import (
-    LanguageWords,
     NewPiece,
     editable,
     kept_ids,
@@ -57,6 +59,7 @@ from nmt_prep.subwords.tokenizer import IdLayout
 _SHOWN, _SHOWN_CHARACTERS = 3, 80  # Number of changed lines that are shown, and how many characters of each
 _HELD_OUT = 20  # One of so many lines of train is not learned from, but shows what an extension changes
 _ALL = 1 << 62  # bytes
+_DIGEST = 16  # bytes
 _MOST_CHANGED = 0.001  # Share of the words of other languages that an extension may change without a warning
 
 
@@ -76,20 +79,18 @@ class UseTask:
         return self.output.with_name(f"{self.output.name}-{side}")
 
     @property
-    def sums(self) -> Path:
-        """The file with the sums of the rows of each batch: uint64, shape ``[batches, 2, 2]``."""
-        return self.output.with_name(f"{self.output.name}-sums")
+    def digests(self) -> Path:
+        """The file with the digests of the ids of each batch and side."""
+        return self.output.with_name(f"{self.output.name}-digests")
 
 
 def count_use(task: UseTask, tick: Tick) -> int:
     """Writes the counts of a part; returns the number of pairs that were read. Ticks are pairs."""
     tokenizers = {side: task.given[side].load() for side in SIDES}
-    words = {side: word_counts(tokenizers[side]) for side in SIDES if task.most is not None}
+    words = {side: word_counts(tokenizers[side]) for side in SIDES}
     ids = {side: np.zeros(len(tokenizers[side]), np.int64) for side in SIDES}
-    marks = {side: _marks(tokenizers[side]) for side in SIDES if task.most is None}
-    sums: list[tuple[int, int]] = []
-    row = 0
-    read = dict.fromkeys(SIDES, 0)
+    digests = list[bytes]()
+    row, read = 0, dict.fromkeys(SIDES, 0)
     for batch in task.part.batches(columns=SIDES):
         learned = pa.array(~_held_out(row, len(batch)))
         for side in SIDES:
@@ -97,7 +98,7 @@ def count_use(task: UseTask, tick: Tick) -> int:
             if task.most is None:
                 rows = tokenizers[side].encode_batch(lines, threads=1)
                 count_ids(ids[side], rows.values)
-                sums.append(_sums(rows, marks[side]))
+                digests.append(_digest(rows))
             else:
                 words[side].add(lines.filter(learned), threads=1)
                 read[side] += lines.nbytes
@@ -110,22 +111,13 @@ def count_use(task: UseTask, tick: Tick) -> int:
             write_bytes(task.file(side), ids[side].tobytes())
         else:
             write_counts(task.file(side), words[side].columns())
-    write_bytes(task.sums, np.array(sums, np.uint64).tobytes())
+    write_bytes(task.digests, b"".join(digests))
     return row
 
 
-@kept(4)
-def _marks(tokenizer: Tokenizer) -> npt.NDArray[np.uint64]:
-    """Returns a random number for each piece, the same in all vocabularies."""
-    digests = (blake2b(piece.encode(), digest_size=8).digest() for piece in tokenizer.pieces)
-    return np.frombuffer(b"".join(digests), "<u8")
-
-
-def _sums(rows: Ragged, marks: npt.NDArray[np.uint64]) -> tuple[int, int]:
-    """Returns two sums that differ if rows have other pieces, unless two random numbers of 64 bits are equal."""
-    places = 2 * np.arange(max(len(rows.values), len(rows.offsets)), dtype=np.uint64) + 1
-    ends = rows.offsets.astype(np.uint64)
-    return int(marks[rows.values] @ places[: len(rows.values)]), int(ends @ places[: len(ends)])
+def _digest(rows: Ragged) -> bytes:
+    values, offsets = rows.contiguous()
+    return blake2b(offsets.tobytes() + values.tobytes(), digest_size=_DIGEST).digest()
 
 
 def _held_out(first: int, count: int) -> npt.NDArray[np.bool_]:
@@ -134,7 +126,7 @@ def _held_out(first: int, count: int) -> npt.NDArray[np.bool_]:
     return held
 
 
-USE = Round("use", count_use, int, words="counting pieces", made=lambda task, _: [*map(task.file, SIDES), task.sums])
+USE = Round("use", count_use, int, words="counting pieces", made=lambda task, _: [*map(task.file, SIDES), task.digests])
 
 
 @dataclass(frozen=True)
@@ -170,8 +162,9 @@ def resize(task: ResizeTask, meter: Meter) -> Resized:
     removed = added = 0
     for sides in (SIDES,) if alike else tuple((side,) for side in SIDES):
         group = _Group(task, sides, tokenizers)
-        new = group.extension() if task.options.extend is not None else []
-        ids = group.pruned() if task.options.prune is not None else np.arange(len(group.tokenizer))
+        prune, extend = task.options.prune, task.options.extend
+        new = group.extension(extend) if extend is not None else []
+        ids = group.pruned(prune) if prune is not None else np.arange(len(group.tokenizer))
         name = "embeddings.json" if alike else f"embeddings.{sides[0]}.json"
         for side in sides:
             loaded = group.written(side, ids, new)
@@ -201,50 +194,37 @@ class _Group:
         opened = {path: editable(tokenizers[side], path, task.given[side].where) for path, side in files.items()}
         self._edited = {side: opened[task.given[side].path] for side in sides}
 
-    def pruned(self) -> npt.NDArray[np.int64]:
+    def pruned(self, options: PruneSettings) -> npt.NDArray[np.int64]:
         """Returns the ids that stay."""
-        options = self._task.options
-        assert options.prune is not None
         counts = np.zeros(len(self.tokenizer), np.int64)
         for used in self._task.used:
             for side in self._sides:
                 counts += np.fromfile(used.file(side), np.int64)
-        named = {piece for side in self._sides for piece in self._named(side)}
-        least = options.prune.min_count
-        stays = [kept_ids(self._edited[side], self.tokenizer, counts, least, named) for side in self._sides]
+        named = [kept_pieces(self.tokenizer, self._task.config, self._task.options, side) for side in self._sides]
+        stays = (
+            kept_ids(self._edited[side], self.tokenizer, counts, options.min_count, chain(*named))
+            for side in self._sides
+        )
         return reduce(np.union1d, stays)
 
-    def _named(self, side: Side) -> list[int]:
-        return kept_pieces(self.tokenizer, self._task.config, self._task.options, side)
-
-    def extension(self) -> list[NewPiece]:
-        """Returns the new pieces."""
-        options, first = self._task.options.extend, self._sides[0]
-        assert options is not None
-        names = (used.languages[side] for used in self._task.used for side in self._sides)
-        languages = [*dict.fromkeys(names)]
-        self.learned = [*options.languages] if options.languages is not None else self._least_known(languages)
-        words = LanguageWords(
-            self._words(self.learned), [self._words([name]) for name in languages if name not in self.learned]
-        )
+    def extension(self, options: ExtendSettings) -> list[NewPiece]:
+        """Returns the new pieces, learned from all languages but the one with the fewest pieces per character."""
+        first, threads = self._sides[0], self._task.threads
+        languages = [*dict.fromkeys(used.languages[side] for used in self._task.used for side in self._sides)]
+        rates = {name: piece_rate(self.tokenizer, self._words([name]), threads) for name in languages}
+        known = sorted(languages, key=lambda name: (rates[name], name))[: len(languages) > 1]
+        self.learned = [name for name in languages if name not in known]
         return learned_pieces(
             self._edited[first],
             self.tokenizer,
-            words,
+            self._words(self.learned),
+            self._words(known),
             options.size,
             options.tokens,
             lambda new: self.written(first, np.arange(len(self.tokenizer)), new),
             characters=options.characters,
-            threads=self._task.threads,
+            threads=threads,
         )
-
-    def _least_known(self, languages: list[str]) -> list[str]:
-        """Returns all languages but the one with the fewest pieces per character."""
-        if len(languages) < 2:
-            return languages
-        rates = {name: piece_rate(self.tokenizer, self._words([name]), self._task.threads) for name in languages}
-        known = min(rates, key=lambda name: (rates[name], name))
-        return [name for name in languages if name != known]
 
     def _words(self, languages: Sequence[str]) -> CountColumns:
         counts = word_counts(self.tokenizer)
@@ -300,10 +280,9 @@ class ProveTask:
     split: str
     languages: dict[Side, str]
     given: dict[Side, GivenVocabulary]
-    files: dict[Side, Path]  # the new vocabularies
-    rows: dict[Side, Path]  # the file with the start of each embedding
-    learned: dict[Side, list[str]]  # languages whose words change on purpose
-    sums: Path | None  # the sums of a pruned part; None to compare only the lines that nothing was learned from
+    made: Resized
+    directory: Path  # of the new vocabularies
+    digests: Path | None  # those of a pruned part; None to compare only the lines that nothing was learned from
     held_out: bool  # true for a part of train, of which only some lines were not learned from
 
 
@@ -330,33 +309,33 @@ class Proof:
 def prove(task: ProveTask, tick: Tick) -> Proof:
     """Compares a part. Ticks are pairs."""
     proof, row = Proof(), 0
-    sums = None if task.sums is None else iter(np.fromfile(task.sums, np.uint64).reshape(-1, 2).tolist())
+    digests = BytesIO(b"" if task.digests is None else task.digests.read_bytes())
     for batch in task.part.batches(columns=SIDES):
         for side in SIDES:
-            if task.languages[side] in task.learned[side]:
+            if task.languages[side] in task.made.learned[side]:
                 continue
             lines = strip_lines(batch.column(side))
             if task.held_out:
                 lines = lines.filter(pa.array(_held_out(row, len(batch))))
-            proof += _compared(task, side, lines, None if sums is None else tuple(next(sums)))
+            proof += _compared(task, side, lines, digests.read(_DIGEST))
         row += len(batch)
         tick(len(batch))
     return proof
 
 
-def _compared(task: ProveTask, side: Side, lines: pa.Array, sums: tuple[int, ...] | None) -> Proof:
-    new = _reloaded(task.files[side], task.given[side].options.id_layout)
-    after = new.encode_batch(lines, threads=1)
-    if sums is not None and sums == _sums(after, _marks(new)):
+def _compared(task: ProveTask, side: Side, lines: pa.Array, digest: bytes) -> Proof:
+    new = _reloaded(task.directory / task.made.described[side].facts.file, task.given[side].options.id_layout)
+    ids = _old_ids(task.directory / task.made.rows[side])
+    rows = new.encode_batch(lines, threads=1)
+    after = Ragged(ids[rows.values], rows.offsets)
+    if digest == _digest(after):
         return Proof(len(lines))
-    old, ids = task.given[side].load(), _old_ids(task.rows[side])
+    old = task.given[side].load()
     before = old.encode_batch(lines, threads=1)
-    changed = _changed_rows(before, Ragged(ids[after.values], after.offsets))
     column = TextColumn.from_arrow(lines)
     words = int(line_lengths(Lines(column.data, column.offsets), "word").sum())
-    changed_words, examples = 0, list[str]()
-    for number in changed.tolist():
-        line = lines[number].as_py()
+    changed, changed_words, examples = _changed_rows(before, after), 0, list[str]()
+    for line in lines.take(pa.array(changed)).to_pylist():
         parts = [*dict.fromkeys(line.split(" ")), line]
         both = [tokenizer.encode_batch(parts, threads=1).to_lists() for tokenizer in (old, new)]
         other = {
@@ -366,12 +345,10 @@ def _compared(task: ProveTask, side: Side, lines: pa.Array, sums: tuple[int, ...
         }
         changed_words += sum(word in other for word in line.split(" ")) or (line in other)
         if len(examples) < _SHOWN:
-            texts = (
-                " ".join(tokenizer.pieces[i] for i in rows[-1])
-                for tokenizer, rows in zip((old, new), both, strict=True)
-            )
-            cut = [text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…" for text in texts]
-            examples.append(f"{task.split}/{task.part.corpus}, {side}: {cut[0]!r} became {cut[1]!r}")
+            pairs = zip((old, new), both, strict=True)
+            shown = (" ".join(tokenizer.pieces[number] for number in rows[-1]) for tokenizer, rows in pairs)
+            one, two = (f"{text[:_SHOWN_CHARACTERS]}{'…' * (len(text) > _SHOWN_CHARACTERS)}" for text in shown)
+            examples.append(f"{task.split}/{task.part.corpus}, {side}: {one!r} became {two!r}")
     return Proof(len(lines), len(changed), words, changed_words, examples)
 
 
@@ -383,13 +360,10 @@ def _old_ids(path: Path) -> npt.NDArray[np.int32]:
 
 
 def _changed_rows(before: Ragged, after: Ragged) -> npt.NDArray[np.int64]:
-    if np.array_equal(before.offsets, after.offsets) and np.array_equal(before.values, after.values):
-        return np.zeros(0, np.int64)
-    alike = np.flatnonzero(before.lengths == after.lengths)
-    one, two = before.taken(alike), after.taken(alike)
-    row = np.repeat(np.arange(len(alike)), one.lengths)
     changed = before.lengths != after.lengths
-    changed[alike[row[one.values != two.values]]] = True
+    alike = np.flatnonzero(~changed)
+    one, two = before.taken(alike), after.taken(alike)
+    changed[np.repeat(alike, one.lengths)[one.values != two.values]] = True
     return np.flatnonzero(changed)
 
 
@@ -421,10 +395,9 @@ def resize_rounds(job: Job, options: ExistingVocab) -> Rounds[tuple[Resized, Pro
             split=split,
             languages=dict(zip(SIDES, pairs[part.corpus], strict=True)),
             given=given,
-            files={side: job.directory / made.described[side].facts.file for side in SIDES},
-            rows={side: job.directory / made.rows[side] for side in SIDES},
-            learned=made.learned,
-            sums=None if options.prune is None else job.scratch / f"use-{split}-{number:05d}-sums",
+            made=made,
+            directory=job.directory,
+            digests=None if options.prune is None else job.scratch / f"use-{split}-{number:05d}-digests",
             held_out=options.extend is not None and split == "train",
         )
         for split, listed in parts.items()

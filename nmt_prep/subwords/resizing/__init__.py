@@ -4,12 +4,11 @@
 """
 
 from nmt_prep.subwords.resizing.editing import EditableVocabulary, NewPiece, editable
-from nmt_prep.subwords.resizing.extension import LanguageWords, learned_pieces, piece_rate, word_counts
+from nmt_prep.subwords.resizing.extension import learned_pieces, piece_rate, word_counts
 from nmt_prep.subwords.resizing.pruning import kept_ids
 
 __all__ = [
     "EditableVocabulary",
-    "LanguageWords",
     "NewPiece",
     "editable",
     "kept_ids",

@@ -21,12 +21,11 @@ from _nmt_prep_core import SentencePieceTracer, bpe_last_merges, write_sentencep
 
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import VocabularyError
-from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.files import to_tokenizer_json
-from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenizer, unspelled
+from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenizer, spelled, unspelled
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
-from nmt_prep.subwords.sentencepiece.model_file import PieceType, varint
+from nmt_prep.subwords.sentencepiece.model_file import PieceType, fields, message
 from nmt_prep.subwords.sentencepiece.numbering import with_numbering
 from nmt_prep.subwords.tokenizer import Tokenizer, read_vocabulary
 from nmt_prep.subwords.tokenizer_json import FLAGS, SPACE, parse_json
@@ -34,7 +33,7 @@ from nmt_prep.subwords.words import WordsTokenizer
 
 Ids: TypeAlias = "npt.NDArray[np.int64]"
 
-_MOST_COMPARED = 50_000_000  # Parts of names of added tokens that are compared with other names
+_MOST_COMPARED = 1_000_000_000  # characters of names of added tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +54,28 @@ class EditableVocabulary(ABC):
         fixed: by id, True for a piece that must stay: bool, shape ``[pieces]``.
         scores: unigram models: the score of each id, 0 for others; None for BPE.
         lowest: unigram models: the id of the lowest score, which decides on the score of unknown characters.
+        fixed_ids_reason: reason why new pieces would change the ids of old ones; None if they do not.
     """
 
-    fixed: npt.NDArray[np.bool_]
     scores: npt.NDArray[np.float64] | None = None
     lowest: int | None = None
+    fixed_ids_reason: str | None = None
+
+    def __init__(self, where: str, texts: Sequence[str], rules: npt.NDArray[np.int32], fixed: Iterable[bool]) -> None:
+        self._where, self._texts, self._rules = where, texts, rules
+        self.fixed: npt.NDArray[np.bool_] = np.array([*fixed], np.bool_)
 
     @functools.cached_property
     def merges(self) -> npt.NDArray[np.int32]:
         """Left, right and merged id of the last merge on the way to each piece; int32, shape ``[merges, 3]``."""
         return np.zeros((0, 3), np.int32) if self.scores is not None else self._last_merges()
 
-    @abstractmethod
-    def _last_merges(self) -> npt.NDArray[np.int32]: ...
+    def _last_merges(self) -> npt.NDArray[np.int32]:
+        return _last_merges(self._texts, np.zeros(0, np.int64), self._rules)
 
     @abstractmethod
     def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:
         """Returns the bytes of a file with the pieces of some ids, ascending, and new pieces behind them."""
-
-    @property
-    def fixed_ids_reason(self) -> str | None:
-        """Reason why new pieces would change the ids of old ones; None if they do not."""
-        return None
 
 
 def editable(tokenizer: Tokenizer, path: Path, where: str) -> EditableVocabulary:
@@ -88,11 +87,14 @@ def editable(tokenizer: Tokenizer, path: Path, where: str) -> EditableVocabulary
     Raises:
         VocabularyError: the vocabulary cannot be edited safely; the message has the reason.
     """
-    if isinstance(tokenizer, ByteBPETokenizer):
+    if isinstance(tokenizer, SentencePieceTokenizer) and tokenizer.has_spm:
+        return _ModelFile(tokenizer, where)
+    if isinstance(tokenizer, ByteBPETokenizer | SentencePieceTokenizer):
         data = read_vocabulary(path)
-        return _ByteBPEFile(tokenizer, data, where) if data.lstrip()[:1] == b"{" else _Ranks(tokenizer, where)
-    if isinstance(tokenizer, SentencePieceTokenizer):
-        return _ModelFile(tokenizer, where) if tokenizer.has_spm else _JsonFile(tokenizer, where)
+        if data.lstrip()[:1] == b"{":
+            return _JsonFile(tokenizer, parse_json(where, data), where)
+        assert isinstance(tokenizer, ByteBPETokenizer)
+        return _Ranks(tokenizer, where)
     kind = (
         "vocabulary with steps" if isinstance(tokenizer, WordsTokenizer) else f"vocabulary of kind {tokenizer.dialect}"
     )
@@ -102,210 +104,143 @@ def editable(tokenizer: Tokenizer, path: Path, where: str) -> EditableVocabulary
     )
 
 
-def _check_added(added: Mapping[str, AddedToken], normal: Callable[[str], str], where: str) -> None:
-    """Refuses added tokens for which it depends on the library where they are found."""
-    for name, token in added.items():
-        if token.normalized and not token.special and normal(name) != name:
-            raise VocabularyError(
-                f"{where}: the added token {name!r} is searched in normalized text, where it reads {normal(name)!r}; "
-                "what it matches cannot be kept safely: set its normalized to false, or remove it"
-            )
-    _check_nesting(added, "added token", where)
-
-
 def _check_nesting(names: Iterable[str], what: str, where: str) -> None:
     # The longest of several runs of one character, such as spaces, is the same for every library.
-    known = {name for name in names if name}
-    lengths = sorted({*map(len, known)})
-    if sum(map(len, known)) * len(lengths) > _MOST_COMPARED:
+    known = sorted({*names} - {""})
+    outer = [name for name in known if len({*name}) > 1]
+    text = "\0".join(outer)
+    if len(known) * len(text) > _MOST_COMPARED:
         raise VocabularyError(f"{where}: there are too many or too long {what}s; check that this is a vocabulary")
-    for outer in sorted(known, key=lambda name: (len(name), name)):
-        parts = (
-            outer[at : at + size]
-            for size in lengths
-            if size < len(outer) and len(set(outer)) > 1
-            for at in range(len(outer) - size + 1)
-        )
-        if inner := next((part for part in parts if part in known), None):
+    for inner in known:
+        if text.count(inner) > (len({*inner}) > 1):
+            longer = next(name for name in outer if inner in name and inner != name)
             raise VocabularyError(
-                f"{where}: the {what} {outer!r} contains the {what} {inner!r}; libraries differ in which of them they "
+                f"{where}: the {what} {longer!r} contains the {what} {inner!r}; libraries differ in which of them they "
                 "find, so the vocabulary cannot be pruned or extended safely: remove one of them"
             )
 
 
-def _character_merges(
-    pieces: Sequence[str], ranks: npt.NDArray[np.int64], merges: npt.NDArray[np.int32], frozen: Iterable[str] = ()
+def _last_merges(
+    texts: Sequence[str], ranks: npt.NDArray[np.int64], rules: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]:
-    """Returns the last merge on the way to each piece of characters; pieces that text does not become are empty.
+    """Returns the last merge on the way to each text; texts that no text becomes are empty.
 
     Args:
         ranks: the rank of each piece, if any two halves of a piece merge; else empty.
-        merges: all merges, if there are no ranks.
-        frozen: texts that never merge.
+        rules: all merges, if there are no ranks.
     """
-    never = [text for text in frozen if text]
-    spelled = ["" if any(text in piece for text in never) else piece for piece in pieces]
-    offsets = np.cumsum([0, *map(len, spelled)], dtype=np.int64)
-    points = np.frombuffer("".join(spelled).encode("utf-32-le"), np.int32)
-    single = {ord(piece): number for number, piece in enumerate(spelled) if len(piece) == 1}
+    offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    points = np.frombuffer("".join(texts).encode("utf-32-le"), np.int32)
+    single = {ord(piece): number for number, piece in enumerate(texts) if len(piece) == 1}
     known, places = np.unique(points, return_inverse=True)
-    symbols = np.array([single.get(int(point), len(pieces) + at) for at, point in enumerate(known)], np.int32)[places]
-    return bpe_last_merges(symbols, offsets, ranks, np.ascontiguousarray(merges, np.int32).ravel()).reshape(-1, 3)
+    symbols = np.array([single.get(int(point), len(texts) + at) for at, point in enumerate(known)], np.int32)[places]
+    return bpe_last_merges(symbols, offsets, ranks, np.ascontiguousarray(rules, np.int32).ravel()).reshape(-1, 3)
 
 
-class _TokenizerJson(EditableVocabulary):
-    """A ``tokenizer.json``."""
+class _JsonFile(EditableVocabulary):
+    """A ``tokenizer.json``; OpenAI's two files become one."""
 
-    def __init__(self, content: dict[str, Any], fixed: npt.NDArray[np.bool_], added: Iterable[int], where: str) -> None:
-        self._content, self._where = content, where
-        self.fixed = fixed
-        self.fixed[[*added, *_processor_ids(content, len(fixed), where)]] = True
+    def __init__(
+        self, tokenizer: ByteBPETokenizer | SentencePieceTokenizer, content: dict[str, Any], where: str
+    ) -> None:
+        normal: Callable[[str], str] = str
+        if isinstance(tokenizer, ByteBPETokenizer):
+            vocabulary = tokenizer.vocabulary
+            normal = Pretokenizer(vocabulary.pretokenization).normal
+            content = content if "model" in content else json.loads(to_tokenizer_json(vocabulary))
+            texts = [*map(spelled, vocabulary.tokens)]
+            super().__init__(where, texts, vocabulary.merges, (len(text) == 1 for text in texts))
+        else:
+            file = tokenizer.json_file
+            assert file is not None
+            kinds = [*zip(file.pieces, file.types, strict=True)]
+            texts = [piece if kind is PieceType.NORMAL else "" for piece, kind in kinds]
+            fixed = (piece != "" and kind is not PieceType.NORMAL for piece, kind in kinds)
+            super().__init__(where, texts, file.merges, fixed)
+            if file.kind == "unigram":
+                self.scores = np.zeros(len(texts))
+                self.scores[: len(file.scores)] = file.scores
+                self.lowest = int(np.argmin(file.scores))
+        self._content = content
+        for name, token in tokenizer.added.items():
+            if token.normalized and not token.special and normal(name) != name:
+                raise VocabularyError(
+                    f"{where}: the added token {name!r} is searched in normalized text, where it reads "
+                    f"{normal(name)!r}; what it matches cannot be kept safely: set its "
+                    "normalized to false, or remove it"
+                )
+        _check_nesting(tokenizer.added, "added token", where)
+        named = [token.id for token in tokenizer.added.values()]
+        self._with_ids(lambda number: named.append(range(len(texts)).index(number)))
+        self.fixed[named] = True
+
+    def _with_ids(self, change: Callable[[int], Any]) -> dict[str, Any]:
+        """Returns post-processor and padding with changed ids."""
+
+        def changed(part: Any) -> Any:
+            match part:
+                case {"ids": ids}:
+                    return {**part, "ids": [*map(change, ids)]}
+                case {"pad_id": number}:
+                    return {**part, "pad_id": change(number)}
+                case [str(token), int(number)]:
+                    return [token, change(number)]
+                case dict():
+                    return {key: changed(value) for key, value in part.items()}
+                case list():
+                    return [*map(changed, part)]
+            return part
+
+        try:
+            return {key: changed(self._content[key]) for key in ("post_processor", "padding") if key in self._content}
+        except (TypeError, ValueError) as error:
+            raise VocabularyError(
+                f"{self._where}: post_processor or padding is damaged, or names an id that the vocabulary lacks "
+                f"({error}); fetch the file again"
+            ) from error
 
     def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:
-        return _edited_json(self._content, len(self.fixed), kept, new, self._where)
+        ids = np.full(len(self.fixed), -1, np.int64)
+        ids[kept] = np.arange(len(kept))
+        numbers: list[int] = ids.tolist()
+        model = dict(self._content["model"])
+        added = [{**token, "id": numbers[token["id"]]} for token in self._content.get("added_tokens") or ()]
+        listed = {entry[0] for entry in model["vocab"]} if isinstance(model["vocab"], list) else model["vocab"]
+        # The model lists all added tokens before new pieces, so that no library numbers them anew.
+        unlisted = [token for token in added if token["content"] not in listed] if new else []
+        ordinary = [token["content"] for token in unlisted if not token.get("special")]
+        if ordinary and model.get("ignore_merges"):
+            raise VocabularyError(
+                f"{self._where}: the added token {ordinary[0]!r} is not in model.vocab, and with ignore_merges it "
+                "cannot be added there to fix its id; make it special"
+            )
+        entries = [(token["content"], token["id"], 0.0) for token in sorted(unlisted, key=lambda token: token["id"])]
+        entries += [(piece.text, number, piece.score) for number, piece in enumerate(new, len(kept))]
+        if isinstance(model["vocab"], list):
+            model["unk_id"] = numbers[model["unk_id"]]
+            model["vocab"] = [entry for at, entry in enumerate(model["vocab"]) if numbers[at] >= 0]
+            model["vocab"] += [[text, score] for text, _, score in entries]
+        else:
+            vocab = {piece: numbers[at] for piece, at in model["vocab"].items() if numbers[at] >= 0}
+            model["merges"] = [*_merges(model["merges"], vocab, new)]
+            model["vocab"] = vocab | {text: number for text, number, _ in entries}
+        flags = dict.fromkeys(FLAGS, False) | {"special": True}
+        added += [
+            {"id": at, "content": piece.text, **flags} for at, piece in enumerate(new, len(kept)) if piece.special
+        ]
+        content = {**self._content, **self._with_ids(numbers.__getitem__), "model": model, "added_tokens": added}
+        return json.dumps(content, ensure_ascii=False).encode() + b"\n"
 
 
-class _ByteBPEFile(_TokenizerJson):
-    """A file of byte-level BPE; OpenAI's two files become one."""
-
-    def __init__(self, tokenizer: ByteBPETokenizer, data: bytes, where: str) -> None:
-        vocabulary = self._vocabulary = tokenizer.vocabulary
-        _check_added(vocabulary.added, Pretokenizer(vocabulary.pretokenization).normal, where)
-        given = parse_json(where, data)
-        content = given if "model" in given else json.loads(to_tokenizer_json(vocabulary))
-        fixed = np.array([len(token) == 1 for token in vocabulary.tokens], np.bool_)
-        super().__init__(content, fixed, (token.id for token in vocabulary.added.values()), where)
-
-    def _last_merges(self) -> npt.NDArray[np.int32]:
-        tokens, merges = self._vocabulary.tokens, np.ascontiguousarray(self._vocabulary.merges)
-        ids = np.full(256, -1, np.int32)
-        for number, token in enumerate(tokens):
-            if len(token) == 1:
-                ids[token[0]] = number
-        offsets = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
-        symbols = ids[np.frombuffer(b"".join(tokens), np.uint8)]
-        return bpe_last_merges(symbols, offsets, np.zeros(0, np.int64), merges.ravel()).reshape(-1, 3)
-
-
-class _JsonFile(_TokenizerJson):
-    """A file of a SentencePiece model."""
-
-    def __init__(self, tokenizer: SentencePieceTokenizer, where: str) -> None:
-        assert tokenizer.json_file is not None
-        file = self._file = tokenizer.json_file
-        _check_added(file.added, str, where)
-        pairs = zip(file.pieces, file.types, strict=True)
-        fixed = np.array([piece != "" and kind is not PieceType.NORMAL for piece, kind in pairs], np.bool_)
-        content = parse_json(where, tokenizer.model_bytes)
-        super().__init__(content, fixed, (token.id for token in file.added.values()), where)
-        if file.kind == "unigram":
-            self.scores = np.zeros(len(file.pieces))
-            self.scores[: len(file.scores)] = file.scores
-            self.lowest = int(np.argmin(file.scores))
-
-    def _last_merges(self) -> npt.NDArray[np.int32]:
-        pairs = zip(self._file.pieces, self._file.types, strict=True)
-        texts = [piece if kind is PieceType.NORMAL else "" for piece, kind in pairs]
-        return _character_merges(texts, np.zeros(0, np.int64), self._file.merges)
-
-
-def _processor_ids(content: Mapping[str, Any], size: int, where: str) -> list[int]:
-    """Returns the ids that the post-processor and the padding of a ``tokenizer.json`` name."""
-    found: list[int] = []
-
-    def note(number: int) -> int:
-        found.append(number)
-        return number
-
-    _with_ids(content, note, where)
-    return [number for number in found if number in range(size)]
-
-
-def _with_ids(content: Mapping[str, Any], change: Callable[[int], int], where: str) -> dict[str, Any]:
-    """Returns post-processor and padding of a ``tokenizer.json`` with changed ids."""
-    try:
-        return _changed_ids(content, change)
-    except (IndexError, KeyError, TypeError, AttributeError) as error:
-        raise VocabularyError(
-            f"{where}: post_processor or padding is damaged, or names an id that the vocabulary lacks ({error}); fetch "
-            "the file again"
-        ) from error
-
-
-def _changed_ids(content: Mapping[str, Any], change: Callable[[int], int]) -> dict[str, Any]:
-    def processor(part: Any) -> Any:
-        match part:
-            case {"type": "TemplateProcessing", "special_tokens": dict(tokens)}:
-                changed = {name: {**token, "ids": [*map(change, token["ids"])]} for name, token in tokens.items()}
-                return {**part, "special_tokens": changed}
-            case {"type": "Sequence", "processors": list(parts)}:
-                return {**part, "processors": [*map(processor, parts)]}
-            case {"sep": [str(sep), int(end)], "cls": [str(cls), int(begin)]}:
-                return {**part, "sep": [sep, change(end)], "cls": [cls, change(begin)]}
-        return part
-
-    changed = {"post_processor": processor(content.get("post_processor"))}
-    if isinstance(padding := content.get("padding"), dict) and isinstance(padding.get("pad_id"), int):
-        changed["padding"] = {**padding, "pad_id": change(padding["pad_id"])}
-    return changed
-
-
-def _edited_json(content: Mapping[str, Any], size: int, kept: Ids, new: Sequence[NewPiece], where: str) -> bytes:
-    ids = np.full(size, -1, np.int64)
-    ids[kept] = np.arange(len(kept))
-    model, added = dict(content["model"]), [dict(token) for token in content.get("added_tokens") or ()]
-    number: Callable[[int], int] = ids.tolist().__getitem__
-    changed = _with_ids(content, number, where)
-    for token in added:
-        token["id"] = number(token["id"])
-    if isinstance(model["vocab"], list):
-        model["unk_id"] = number(model["unk_id"])
-        model["vocab"] = [entry for at, entry in enumerate(model["vocab"]) if ids[at] >= 0]
-    else:
-        model["vocab"] = {piece: number(at) for piece, at in model["vocab"].items() if ids[at] >= 0}
-        model["merges"] = [*_kept_merges(model["merges"], model["vocab"])]
-    if new:
-        _add_pieces(model, added, len(kept), new, where)
-    written = json.dumps({**content, **changed, "model": model, "added_tokens": added}, ensure_ascii=False)
-    return written.encode() + b"\n"
-
-
-def _kept_merges(merges: Iterable[Any], vocab: Mapping[str, int]) -> Iterable[Any]:
+def _merges(merges: Sequence[Any], vocab: Mapping[str, int], new: Iterable[NewPiece]) -> Iterable[Any]:
+    as_text = bool(merges) and isinstance(merges[0], str)
     for merge in merges:
         left, right = merge.split(" ") if isinstance(merge, str) else merge
         if left in vocab and right in vocab and left + right in vocab:
             yield merge
-
-
-def _add_pieces(
-    model: dict[str, Any], added: list[dict[str, Any]], first: int, new: Sequence[NewPiece], where: str
-) -> None:
-    """Adds pieces from the id ``first`` on. The model lists all added tokens, so that no library numbers them anew."""
-    vocab = model["vocab"]
-    listed = {entry[0] for entry in vocab} if isinstance(vocab, list) else vocab
-    for token in sorted(added, key=lambda token: int(token["id"])):
-        if token["content"] in listed:
-            continue
-        if model.get("ignore_merges") and not token.get("special"):
-            raise VocabularyError(
-                f"{where}: the added token {token['content']!r} is not in model.vocab, and with ignore_merges it "
-                "cannot be added there to fix its id; make it special"
-            )
-        if isinstance(vocab, list):
-            vocab.append([token["content"], 0.0])  # the reader checked that its id is the next one
-        else:
-            vocab[token["content"]] = token["id"]
-    as_text = bool(model.get("merges")) and isinstance(model["merges"][0], str)
-    for number, piece in enumerate(new, first):
-        if isinstance(vocab, list):
-            vocab.append([piece.text, piece.score])
-        else:
-            vocab[piece.text] = number
-            if piece.parts is not None:
-                model["merges"].append(" ".join(piece.parts) if as_text else [*piece.parts])
-        if piece.special:
-            flags = dict.fromkeys(FLAGS, False) | {"special": True}
-            added.append({"id": number, "content": piece.text, **flags})
+    for piece in new:
+        if piece.parts is not None:
+            yield " ".join(piece.parts) if as_text else [*piece.parts]
 
 
 class _Ranks(EditableVocabulary):
@@ -313,28 +248,23 @@ class _Ranks(EditableVocabulary):
 
     def __init__(self, tokenizer: ByteBPETokenizer, where: str) -> None:
         vocabulary = tokenizer.vocabulary
-        self._tokens, self._where = vocabulary.tokens, where
         _check_nesting(vocabulary.added, "special token", where)
-        self._merges = vocabulary.merges
-        self.fixed = np.array([len(token) == 1 for token in self._tokens], np.bool_)
-        ranks = 1 + max(number for number, token in enumerate(self._tokens) if token)
+        texts = [*map(spelled, vocabulary.tokens)]
+        super().__init__(where, texts, vocabulary.merges, (len(text) == 1 for text in texts))
+        ranks = 1 + max(number for number, text in enumerate(texts) if text)
         self.fixed[min([ranks, *vocabulary.specials.values()]) :] = True  # the ids of special tokens follow the ranks
 
-    def _last_merges(self) -> npt.NDArray[np.int32]:
-        return self._merges  # ranks imply one for each token
-
     def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:
-        tokens = [self._tokens[number] for number in kept.tolist()]
         if any(piece.special for piece in new):
             raise VocabularyError(f"{self._where}: tiktoken's ranks contain no special tokens; use a tokenizer.json")
-        tokens += [unspelled(piece.text) for piece in new]
-        lines = (f"{base64.b64encode(token).decode()} {number}\n" for number, token in enumerate(tokens) if token)
-        return "".join(lines).encode()
+        texts = [*(self._texts[number] for number in kept.tolist()), *(piece.text for piece in new)]
+        return b"".join(
+            b"%s %d\n" % (base64.b64encode(unspelled(text)), number) for number, text in enumerate(texts) if text
+        )
 
 
 _PIECE, _TRAINER, _SELF_TESTS, _NUMBERING = 1, 2, 4, 200  # Fields of the protocol buffer
-_SIZE = 4  # Field of the trainer's options for the number of pieces
-_ROLE_DEFAULTS = {40: 0, 41: 1, 42: 2, 43: -1}  # Fields of the ids of unk, bos, eos and pad, and their defaults
+_SIZE, _ROLES = 4, (40, 41, 42, 43)  # Fields of the trainer's options: number of pieces; ids of unk, bos, eos and pad
 
 
 class _ModelFile(EditableVocabulary):
@@ -346,25 +276,30 @@ class _ModelFile(EditableVocabulary):
                 f"{where}: only the sentencepiece library runs this model ({tokenizer.library_reason}), so it cannot "
                 "be pruned or extended safely"
             )
-        self._data = tokenizer.model_bytes
-        self._where = where
-        self._layout, self._numbering = tokenizer.id_layout, tokenizer.numbering
-        model = tokenizer.native_model
-        self._texts, self._scores, self._types = model.pieces(), model.scores(), model.types()
-        self._pieces = tokenizer.pieces
-        self._numbers = {piece: number for number, piece in enumerate(self._pieces)}
-        # the id of each piece of the file; -1 for a piece that a numbering lacks
-        self._ids = np.array([self._numbers.get(text, -1) for text in self._texts], np.int64)
+        model, pieces = tokenizer.native_model, tokenizer.pieces
+        super().__init__(where, model.pieces(), np.zeros((0, 3), np.int32), np.zeros(len(pieces), np.bool_))
+        self._scores, self._types = model.scores(), model.types()
+        self._roles = [model.unk_id, model.bos_id, model.eos_id, model.pad_id]
+        self._rest = _rest(tokenizer.model_bytes)
         self._check_defined()
+        self._numbering = tokenizer.numbering
+        numbers = {piece: number for number, piece in enumerate(pieces)}
+        # the id of each piece of the file; -1 for a piece that a numbering lacks
+        self._ids = np.array([numbers.get(text, -1) for text in self._texts], np.int64)
         in_file, normal = self._ids >= 0, self._types == PieceType.NORMAL
-        self.fixed = np.zeros(len(self._pieces), np.bool_)
         self.fixed[self._ids[in_file & ~normal]] = True
-        roles = (tokenizer.pad_id, tokenizer.eos_id, tokenizer.bos_id, tokenizer.unk_id)
+        roles = [tokenizer.pad_id, tokenizer.eos_id, tokenizer.bos_id, tokenizer.unk_id]
+        if tokenizer.id_layout == "fairseq":
+            roles.append(numbers["<mask>"])
+            self.fixed_ids_reason = (
+                "its tokenizer numbers <mask>, and for NLLB and mBART the codes of languages, behind the pieces, so "
+                "new pieces would change their ids; use the tokenizer.json of the model"
+            )
+        if self._numbering is not None:
+            self.fixed_ids_reason = "its ids come from another file, which new pieces would not be in; prune it only"
         self.fixed[[number for number in roles if number is not None]] = True
-        if self._layout == "fairseq":
-            self.fixed[[self._numbers["<pad>"], self._numbers["<mask>"]]] = True
         if tokenizer.model_type == "unigram":
-            self.scores = np.zeros(len(self._pieces))
+            self.scores = np.zeros(len(pieces))
             self.scores[self._ids[in_file]] = self._scores[in_file]
             place = int(np.argmin(np.where(normal, self._scores, np.inf)))
             self.lowest = int(self._ids[place]) if self._ids[place] >= 0 else None
@@ -372,68 +307,56 @@ class _ModelFile(EditableVocabulary):
     def _check_defined(self) -> None:
         """Refuses user-defined symbols that normalization would change if they were ordinary pieces."""
         is_defined = self._types == PieceType.USER_DEFINED
-        defined = [self._texts[place] for place in np.flatnonzero(is_defined).tolist()]
-        if not defined:
+        self._defined = [self._texts[place] for place in np.flatnonzero(is_defined).tolist()]
+        if not self._defined:
             return
-        ordinary = np.where(is_defined, PieceType.NORMAL, self._types).astype(np.uint8)
-        rest = (self._data[start:end] for number, start, _, end in _fields(self._data) if number > _PIECE)
-        model = b"".join([_written(self._texts, self._scores, ordinary), *rest])
-        column = TextColumn.from_strings(defined)
+        ordinary = np.where(is_defined, PieceType.NORMAL, self._types)
+        model = _written(self._texts, self._scores, ordinary) + self._rest
+        column = TextColumn.from_strings(self._defined)
         normal = SentencePieceTracer(np.frombuffer(model, np.uint8), False).normalized(column.data, column.offsets)
-        for text, other in zip(defined, normal, strict=True):
+        for text, other in zip(self._defined, normal, strict=True):
             if text.replace(" ", SPACE).strip(SPACE) != other.strip(SPACE):
                 raise VocabularyError(
                     f"{self._where}: the model's normalization makes {other.strip(SPACE)!r} from the user-defined "
                     f"symbol {text!r}, and libraries differ in which of them they find, so the vocabulary cannot be "
                     "pruned or extended safely; train the model without it"
                 )
-        _check_nesting(defined, "user-defined symbol", self._where)
+        _check_nesting(self._defined, "user-defined symbol", self._where)
 
     def _last_merges(self) -> npt.NDArray[np.int32]:
-        in_text = (self._types == PieceType.NORMAL) | (self._types == PieceType.UNUSED)
-        texts = [text if own else "" for text, own in zip(self._texts, in_text.tolist(), strict=True)]
-        frozen = [text for text, kind in zip(self._texts, self._types, strict=True) if kind == PieceType.USER_DEFINED]
+        in_text = np.isin(self._types, (PieceType.NORMAL, PieceType.UNUSED)).tolist()
+        # User-defined symbols never merge.
+        texts = [
+            text if own and not any(symbol in text for symbol in self._defined) else ""
+            for text, own in zip(self._texts, in_text, strict=True)
+        ]
         ranks = np.unique(-self._scores.astype(np.float64), return_inverse=True)[1].astype(np.int64)
-        merges = _character_merges(texts, ranks, np.zeros((0, 3), np.int32), frozen)
+        merges = _last_merges(texts, ranks, self._rules)
         # Symbols beyond the pieces are characters without a piece, which need not be kept.
         ids = np.append(self._ids, np.full(max(int(merges.max(initial=0)) + 1 - len(self._ids), 0), -1))
         return ids[merges].astype(np.int32)
 
-    @property
-    def fixed_ids_reason(self) -> str | None:
-        if self._layout == "fairseq":
-            return (
-                "its tokenizer numbers <mask>, and for NLLB and mBART the codes of languages, behind the pieces, so "
-                "new pieces would change their ids; use the tokenizer.json of the model"
-            )
-        if self._numbering is not None:
-            return "its ids come from another file, which new pieces would not be in; prune it only"
-        return None
-
     def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:
-        chosen = np.zeros(len(self._pieces), np.bool_)
+        chosen = np.zeros(len(self.fixed), np.bool_)
         chosen[kept] = True
         stay = (self._ids < 0) | chosen[self._ids]
-        places = np.flatnonzero(stay)
-        ids = np.cumsum(stay) - 1
-        texts = [self._texts[place] for place in places.tolist()] + [piece.text for piece in new]
         floor = float(self._scores.min()) - 1
-        ranked = [floor - place if self.scores is None else piece.score for place, piece in enumerate(new)]
-        kinds = [PieceType.CONTROL if piece.special else PieceType.NORMAL for piece in new]
-        scores = np.append(self._scores[places], np.array(ranked, np.float32))
-        parts = [_written(texts, scores, np.append(self._types[places], np.array(kinds, np.uint8)))]
-        for number, start, content, end in _fields(self._data):
-            if number == _TRAINER:
-                trainer = _renumbered_trainer(self._data[content:end], len(texts), stay, ids)
-                parts += [varint(_TRAINER << 3 | 2), varint(len(trainer)), trainer]
-            elif number not in (_PIECE, _SELF_TESTS, _NUMBERING):
-                parts.append(self._data[start:end])
-        data = b"".join(parts)
+        texts = [text for text, stays in zip(self._texts, stay.tolist(), strict=True) if stays]
+        scores = [floor - place if self.scores is None else piece.score for place, piece in enumerate(new)]
+        types = [PieceType.CONTROL if piece.special else PieceType.NORMAL for piece in new]
+        written = _written(
+            [*texts, *(piece.text for piece in new)],
+            np.append(self._scores[stay], scores),
+            np.append(self._types[stay], types),
+        )
+        # A later message of the trainer's options overrides single options.
+        moved = [int(stay[:role].sum()) if role >= 0 else role for role in self._roles]
+        trainer = fields([(_SIZE, len(texts) + len(new)), *zip(_ROLES, moved, strict=True)])
+        data = b"".join((written, self._rest, *message(_TRAINER, *trainer)))
         if self._numbering is None:
             return data
         numbers = {number: at for at, number in enumerate(kept.tolist())}
-        numbering = {piece: numbers[at] for piece, at in self._numbering.items() if at in numbers}
-        return with_numbering(data, numbering)
+        return with_numbering(data, {piece: numbers[at] for piece, at in self._numbering.items() if at in numbers})
 
 
 def _written(texts: Sequence[str], scores: npt.NDArray[Any], types: npt.NDArray[Any]) -> bytes:
@@ -442,44 +365,19 @@ def _written(texts: Sequence[str], scores: npt.NDArray[Any], types: npt.NDArray[
     return write_sentencepiece_pieces(column.data, column.offsets, *numbers)
 
 
-def _fields(data: bytes) -> Iterable[tuple[int, int, int, int]]:
-    """Yields the fields of a protocol buffer: number, and where field and content begin and end."""
-    at = 0
+def _rest(data: bytes) -> bytes:
+    """Returns the fields of a file that editing does not write."""
+    parts, at = [], 0
     while at < len(data):
         start = at
         tag, at = _varint_at(data, at)
-        kind = tag & 7
-        if kind == 0:
-            content, at = at, _varint_at(data, at)[1]
-        elif kind == 2:
-            size, content = _varint_at(data, at)
-            at = content + size
-        else:
-            content, at = at, at + (8 if kind == 1 else 4)
-        yield tag >> 3, start, content, at
+        value, after = _varint_at(data, at)
+        at = {0: after, 1: at + 8, 2: after + value}.get(tag & 7, at + 4)
+        if tag >> 3 not in (_PIECE, _SELF_TESTS, _NUMBERING):
+            parts.append(data[start:at])
+    return b"".join(parts)
 
 
 def _varint_at(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
-def _renumbered_trainer(trainer: bytes, size: int, stay: npt.NDArray[np.bool_], ids: Ids) -> bytes:
-    """Returns the options of the trainer with another number of pieces, and other ids of special pieces."""
-    roles, parts = dict(_ROLE_DEFAULTS), []
-    for number, start, content, end in _fields(trainer):
-        if number in roles:
-            value = _varint_at(trainer, content)[0] & 0xFFFFFFFF
-            roles[number] = value - (1 << 32) if value >> 31 else value
-        elif number != _SIZE:
-            parts.append((number, trainer[start:end]))
-    moved = {
-        number: int(ids[value]) if 0 <= value < len(stay) and stay[value] else value for number, value in roles.items()
-    }
-    parts += [(number, varint(number << 3) + varint(value)) for number, value in {_SIZE: size, **moved}.items()]
-    return b"".join(part for _, part in sorted(parts, key=lambda part: part[0]))
+    end = next((place for place in range(at, len(data)) if data[place] < 0x80), len(data) - 1) + 1
+    return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(data[at:end])), end

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -43,18 +42,11 @@ def word_counts(tokenizer: Tokenizer) -> PretokenCounts:
     return PretokenCounts(_WORDS)
 
 
-@dataclass(frozen=True)
-class LanguageWords:
-    """The words of the languages to learn from, and of the other languages of a vocabulary."""
-
-    learned: CountColumns
-    others: list[CountColumns] = field(default_factory=list)
-
-
 def learned_pieces(
     vocabulary: EditableVocabulary,
     tokenizer: Tokenizer,
-    words: LanguageWords,
+    words: CountColumns,
+    known: CountColumns,
     size: int,
     tokens: Sequence[str],
     loaded: Callable[[Sequence[NewPiece]], Tokenizer],
@@ -65,19 +57,21 @@ def learned_pieces(
     """Returns special tokens to add, and up to ``size`` further pieces.
 
     Args:
+        words: the words to learn from.
+        known: the words of other languages, whose pieces stay.
         loaded: returns the tokenizer of the vocabulary with new pieces.
     """
     new = [NewPiece(token, _starts(tokenizer, token), special=True) for token in tokens]
     if characters and size:
-        listed = _characters(tokenizer, words.learned)
+        listed = _characters(tokenizer, words)
         new += _character_pieces(vocabulary, tokenizer, listed, size)
         if len(new) > len(tokens) and not isinstance(tokenizer, ByteBPETokenizer):
             # A character that normalization changes would never be found.
             lacking = {*loaded(new).uncovered([piece.text for piece in new[len(tokens) :]])}
             new = [piece for piece in new if piece.special or piece.text not in lacking]
     wanted = size - (len(new) - len(tokens))
-    if wanted > 0 and len(words.learned.counts):
-        new += _merged_pieces(vocabulary, tokenizer, loaded(new), new, words, wanted, threads)
+    if wanted > 0 and len(words.counts):
+        new += _merged_pieces(vocabulary, tokenizer, loaded(new), new, words, known, wanted, threads)
     return new
 
 
@@ -143,7 +137,8 @@ def _merged_pieces(
     old: Tokenizer,
     tokenizer: Tokenizer,
     new: Sequence[NewPiece],
-    words: LanguageWords,
+    words: CountColumns,
+    known: CountColumns,
     size: int,
     threads: int,
 ) -> list[NewPiece]:
@@ -152,10 +147,9 @@ def _merged_pieces(
     pieces = tokenizer.pieces
     texts = [*tokenizer.vocabulary.tokens] if isinstance(tokenizer, ByteBPETokenizer) else [p.encode() for p in pieces]
     mergeable = np.array([is_bytes or _is_word(piece) for piece in pieces], np.bool_)
-    rows, counts = _segmented(tokenizer, words.learned, mergeable, threads)
+    rows, counts = _segmented(tokenizer, words, mergeable, threads)
     forbidden = {text for text in texts if text}
-    for others in words.others:
-        forbidden |= _neighbours(*_segmented(tokenizer, others, mergeable, threads), texts, size)
+    forbidden |= _neighbours(*_segmented(tokenizer, known, mergeable, threads), texts, size)
     merges = bpe_learn_merges(texts, *rows.contiguous(), counts, [*forbidden], size, _LEAST, threads).reshape(-1, 3)
     starts: dict[int, tuple[int, ...]] = {number: (number,) for number in range(len(old))}
     starts |= {len(old) + place: piece.starts for place, piece in enumerate(new)}

@@ -51,7 +51,7 @@ def model_file(pieces: Pieces, settings: Mapping[str, Value], charsmap: bytes) -
     trainer += _numbered(settings, TRAINER_OPTIONS)
     normalizer = [(2, charsmap), *_numbered(settings, NORMALIZER_OPTIONS)]
     written = write_sentencepiece_pieces(pieces.texts.data, pieces.texts.offsets, pieces.scores, pieces.types)
-    return b"".join((written, *_message(2, *_fields(trainer)), *_message(3, *_fields(normalizer))))
+    return b"".join((written, *message(2, *fields(trainer)), *message(3, *fields(normalizer))))
 
 
 def _numbered(settings: Mapping[str, Value], options: Mapping[str, Option]) -> list[tuple[int, Value]]:
@@ -60,7 +60,8 @@ def _numbered(settings: Mapping[str, Value], options: Mapping[str, Option]) -> l
     return [(number, settings[name]) for name, number in numbers.items() if number is not None]
 
 
-def _fields(values: Sequence[tuple[int, Value]]) -> Iterator[bytes]:
+def fields(values: Sequence[tuple[int, Value]]) -> Iterator[bytes]:
+    """Yields fields of a protocol buffer in the order of their numbers."""
     for number, value in sorted(values, key=lambda field: field[0]):
         if isinstance(value, float):
             yield varint(number << 3 | 5) + struct.pack("<f", value)
@@ -69,10 +70,10 @@ def _fields(values: Sequence[tuple[int, Value]]) -> Iterator[bytes]:
         else:
             items = value if isinstance(value, tuple) else (value,)
             for item in items:
-                yield from _message(number, item if isinstance(item, bytes) else item.encode())
+                yield from message(number, item if isinstance(item, bytes) else item.encode())
 
 
-def _message(number: int, *contents: bytes) -> Iterator[bytes]:
+def message(number: int, *contents: bytes) -> Iterator[bytes]:
     """Yields the parts of a field of bytes; joining them here would copy long rules of normalization."""
     yield varint(number << 3 | 2) + varint(sum(map(len, contents)))
     yield from contents

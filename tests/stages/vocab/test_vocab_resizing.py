@@ -112,7 +112,7 @@ def test_an_extension_learns_from_the_language_that_is_known_least(place: Path) 
 def test_an_extension_that_changes_other_languages(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nmt_prep.subwords.resizing.extension._CHANGED", 1e9)
     ByteBPETokenizer.train(["zzz"], 259).save(place / "v.json")
-    vocab = {"from": str(place / "v.json"), "extend": {"size": 9, "characters": False, "languages": ["zh"]}}
+    vocab = {"from": str(place / "v.json"), "extend": {"size": 9, "characters": False}}
     mixed = [{"name": "y", "url": {"source": "both", "target": "both"}}]
     (place / "both").write_text("".join(f"the number {number}\n" for number in range(200)))
     changes: dict[str, Any] = {"splits": {"train": mixed}}
@@ -169,7 +169,6 @@ def test_wrong_settings(place: Path, changes: dict[str, Any], message: str) -> N
             {"extend": {"tokens": ["<pad>"]}},
             r"vocab\.extend\.tokens: '<pad>' is a piece of .*v\.json already; ",
         ),
-        ({"extend": {"size": 3, "languages": ["yo"]}}, r"vocab\.extend\.languages: no corpus of train is in 'yo'; the"),
     ],
 )
 def test_settings_that_do_not_fit_the_vocabulary(place: Path, changes: dict[str, Any], message: str) -> None:

@@ -217,7 +217,7 @@ def test_a_damaged_post_processor_is_refused(tmp_path: Path) -> None:
     small_tokenizer().save(tmp_path / "tokenizer.json")
     file = json.loads((tmp_path / "tokenizer.json").read_bytes())
     file["added_tokens"] = file["added_tokens"][:1]
-    for damage in ({"x": {"ids": None}}, {"x": 3}, {"x": {"ids": ["y"]}}):
+    for damage in ({"x": {"ids": None}}, {"x": {"ids": [999]}}, {"x": {"ids": ["y"]}}):
         file["post_processor"] = {"type": "TemplateProcessing", "special_tokens": damage}
         (tmp_path / "tokenizer.json").write_text(json.dumps(file))
         with pytest.raises(VocabularyError, match="x: post_processor or padding is damaged, or names an id that the"):

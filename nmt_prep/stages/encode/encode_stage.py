@@ -62,6 +62,7 @@ from nmt_prep.training.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.training.records.causal_rows import CausalRows
 from nmt_prep.training.records.dataset_json import (
     DATASET_FILE,
+    CausalInfo,
     CorpusInfo,
     DatasetInfo,
     InputInfo,
@@ -82,8 +83,8 @@ from nmt_prep.training.records.text_records import LINKS, Columns
 Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"  # Parts of pairs by split, in order
 
 
-Made: TypeAlias = "tuple[Encoded, dict[str, tuple[ShardInfo, ...]], Mapping[str, CausalRows]]"
-"""The encoded parts, the shards of each split in order, and what made the rows of each split, if anything."""
+Made: TypeAlias = "tuple[Encoded, dict[str, tuple[ShardInfo, ...]], CausalInfo | None]"
+"""The encoded parts, the shards of each split in order, and how rows are made, if they are."""
 
 
 @dataclass(frozen=True)
@@ -160,11 +161,12 @@ class Encode(Stage[EncodeOutput, Made]):
         if _ordered(job.config):
             documents_info(job)  # checks the separator
             yield from order_splits(job, parts, plans)
-        rows: Mapping[str, CausalRows] = {}
+        rows, info, kept = dict[str, CausalRows](), None, job.directory
         if job.config.records.causal:
             kept = job.directory if job.config.records.layout == "text" else job.scratch
             pools = yield from draw_pools(job, job.config.records, parts, kept)
-            rows = causal_rows(job, parts, pools)
+            info = causal_info(job, pools, kept)
+            rows = causal_rows(job, parts, info, kept)
             for part in parts["train"][:1]:
                 check_rows(job.config, rows["train"], part)
         total = sum(plan.rows for plan in plans.values())
@@ -173,21 +175,23 @@ class Encode(Stage[EncodeOutput, Made]):
         ordering = {split: list(_shard_tasks(job, split, plan, parts[split])) for split, plan in plans.items()}
         ordered = yield from SHUFFLE.run_groups(ordering, total)
         shards = {split: tuple(chain.from_iterable(written)) for split, written in ordered.items()}
-        return list(zip(spills, encoded, strict=True)), shards, rows
+        if info is not None and kept != job.directory:  # loaders need no files for rows that are made
+            info = info.model_copy(update={"glossary": None, "examples": {}})
+        return list(zip(spills, encoded, strict=True)), shards, info
 
     def finish(self, job: Job, made: Made) -> Result[EncodeOutput]:
-        encoded, shards, rows = made
+        encoded, shards, causal = made
         stats = {split: PairStats() for split in shards}
         for task, counts in encoded:
             stats[task.sample.split] += counts
         splits = {split: SplitInfo.of(counts, shards[split]) for split, counts in stats.items()}
-        info = _describe(job, splits).model_copy(update={"causal": causal_info(job, rows)})
+        info = _describe(job, splits).model_copy(update={"causal": causal})
         write_dataset_info(job.directory, info)
         pairs = sum(split.pairs for split in splits.values())
         tokens = {
             name: sum(getattr(split, name) for split in splits.values()) for name in ("source_tokens", "target_tokens")
         }
-        if rows and info.layout == "causal":
+        if info.layout == "causal":
             tokens = {"tokens": tokens["source_tokens"]}
         digests = files_of(job.directory, info.causal)
         for shard in (shard for split in splits.values() for shard in split.shards):

@@ -7,6 +7,7 @@ not have, as in TRL, so an id that crosses the border counts.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -40,7 +41,7 @@ from nmt_prep.subwords.facts import BuiltVocabulary
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.tokenizer import Tokenizer
 from nmt_prep.training.prompts import Prompter
-from nmt_prep.training.records.dataset_json import DatasetInfo
+from nmt_prep.training.records.dataset_json import CausalInfo, DatasetInfo
 from nmt_prep.training.records.shard_reader import PairColumns, loss_mask
 from nmt_prep.training.records.text_records import Subwords, TextEncoder
 
@@ -269,6 +270,25 @@ class CausalRows:
     prompter: Prompter
     maker: RowMaker
 
+    @classmethod
+    def of(
+        cls,
+        info: CausalInfo,
+        directory: Path,
+        split: str,
+        seed: int,
+        pairs: Sequence[LanguagePair],
+        vocabulary: BuiltVocabulary,
+        frame: str | None,
+    ) -> Self:
+        """Returns what makes the rows of a split, given the directory of the files and the pair of each corpus."""
+        settings = CausalSettings.model_validate_json(json.dumps(info.settings))
+        template = None if info.template is None else parse_json_as(ChatTemplate, info.template)
+        glossary = None if info.glossary is None else directory / info.glossary
+        pools = [None if name is None else directory / name for name in info.examples.get(split, ())]
+        prompter = Prompter.of(settings, pairs, split, seed, glossary, pools)
+        return cls(prompter, RowMaker(vocabulary, template, frame))
+
     def prompts(
         self, sources: pa.Array, targets: pa.Array, corpora: npt.NDArray[np.int32], first: int, context: pa.Array | None
     ) -> tuple[pa.Array, pa.Array]:
@@ -331,19 +351,14 @@ class CausalEncoder(TextEncoder):
         if subwords:
             raise ArgumentError("subwords are not sampled in rows of a causal language model; leave the option out")
         encoder = super().of(records_dir, info, split, None, seed, base_dir)
-        settings = CausalSettings.model_validate_json(json.dumps(info.causal.settings))
         default = LanguagePair(info.languages.source, info.languages.target)
         pairs = [
             LanguagePair.parse(corpus.language_pair) if corpus.language_pair else default
             for corpus in info.corpora[split]
         ]
-        glossary = None if info.causal.glossary is None else records_dir / info.causal.glossary
-        pools = [None if name is None else records_dir / name for name in info.causal.examples.get(split, ())]
-        template = None if info.causal.template is None else parse_json_as(ChatTemplate, info.causal.template)
-        maker = RowMaker(encoder.vocabularies["target"], template, info.vocab.target.frame)
-        return replace(
-            encoder, made_by=CausalRows(Prompter.of(settings, pairs, split, info.seed, glossary, pools), maker)
-        )
+        vocabulary, frame = encoder.vocabularies["target"], info.vocab.target.frame
+        made_by = CausalRows.of(info.causal, records_dir, split, info.seed, pairs, vocabulary, frame)
+        return replace(encoder, made_by=made_by)
 
     def pairs(self, text: pa.RecordBatch, first: int, epoch: int, threads: int | None = None) -> PairColumns:
         """Returns the rows of pairs; prompts are drawn by ``first``, the index of the first one, and the epoch."""

@@ -45,7 +45,7 @@ from nmt_prep.stages.vocab.vocab_existing import (
 )
 from nmt_prep.subwords import Tokenizer, dialect_in
 from nmt_prep.subwords.dialect import CountColumns, read_counts, write_counts
-from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
+from nmt_prep.subwords.facts import BuiltVocabulary, DescribedVocabulary, describe_vocabulary
 from nmt_prep.subwords.resizing import (
     NewPiece,
     editable,
@@ -54,7 +54,6 @@ from nmt_prep.subwords.resizing import (
     piece_rate,
     word_counts,
 )
-from nmt_prep.subwords.tokenizer import IdLayout
 
 _SHOWN, _SHOWN_CHARACTERS = 3, 80  # Number of changed lines that are shown, and how many characters of each
 _HELD_OUT = 20  # One of so many lines of train is not learned from, but shows what an extension changes
@@ -140,7 +139,6 @@ class ResizeTask:
     options: ExistingVocab
     directory: Path
     threads: int
-    memory: int
 
 
 @dataclass(frozen=True)
@@ -232,7 +230,7 @@ class _Group:
             for side in self._sides:
                 if used.languages[side] in languages:
                     counts.add_counted(read_counts(used.file(side)))
-                    counts.check_memory(self._task.memory)
+                    counts.check_memory(self._task.config.engine.memory)
         return counts.columns()
 
     def written(self, side: Side, ids: npt.NDArray[np.int64], new: Sequence[NewPiece]) -> Tokenizer:
@@ -241,7 +239,7 @@ class _Group:
         path = self._task.directory / given.name
         with atomic_write(path) as beside:
             beside.write_bytes(self._edited[side].edited(ids, new))
-        loaded = _reloaded(path, given.options.id_layout)
+        loaded = dialect_in(path).load(path, id_layout=given.options.id_layout)
         old = self._tokenizers[side].pieces
         if [*loaded.pieces] != [*(old[number] for number in ids.tolist()), *(piece.text for piece in new)]:
             raise VocabularyError(
@@ -249,16 +247,6 @@ class _Group:
                 "pruned or extended; use another file of the same model, such as its tokenizer.json"
             )
         return loaded
-
-
-def _reloaded(path: Path, id_layout: IdLayout | None) -> Tokenizer:
-    """Returns the tokenizer of a new file; each process keeps it as long as the file stays the same."""
-    return _kept(path, path.stat().st_mtime_ns, id_layout)
-
-
-@kept(2)
-def _kept(path: Path, _mtime: int, id_layout: IdLayout | None) -> Tokenizer:
-    return dialect_in(path).load(path, id_layout=id_layout)
 
 
 def _resized_files(task: ResizeTask, made: Resized) -> list[Path]:
@@ -324,7 +312,8 @@ def prove(task: ProveTask, tick: Tick) -> Proof:
 
 
 def _compared(task: ProveTask, side: Side, lines: pa.Array, digest: bytes) -> Proof:
-    new = _reloaded(task.directory / task.made.described[side].facts.file, task.given[side].options.id_layout)
+    facts = task.made.described[side].facts
+    new = BuiltVocabulary(task.directory / facts.file, facts).load()
     ids = _old_ids(task.directory / task.made.rows[side])
     rows = new.encode_batch(lines, threads=1)
     after = Ragged(ids[rows.values], rows.offsets)
@@ -385,7 +374,6 @@ def resize_rounds(job: Job, options: ExistingVocab) -> Rounds[tuple[Resized, Pro
         options=options,
         directory=job.directory,
         threads=job.engine.threads_here,
-        memory=job.config.engine.memory,
     )
     [made] = yield from RESIZE.run([task])
     tasks = [

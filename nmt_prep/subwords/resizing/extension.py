@@ -77,13 +77,15 @@ def learned_pieces(
 
 def piece_rate(tokenizer: Tokenizer, words: CountColumns, threads: int) -> float:
     """Returns the number of pieces per character of words; an unknown character counts as four."""
-    if isinstance(tokenizer, ByteBPETokenizer):
-        rows = tokenizer.encode_pretokens(words.texts, threads)
-    else:
-        rows = tokenizer.encode_batch(words.texts.to_arrow(), threads)
-    counts = _character_counts(words)
+    rows, counts = _ids(tokenizer, words.texts, threads), _character_counts(words)
     lacking = sum(counts[character] for character in tokenizer.uncovered([*counts]))
     return (int((rows.lengths * words.counts).sum()) + _MOST_BYTES * lacking) / max(sum(counts.values()), 1)
+
+
+def _ids(tokenizer: Tokenizer, words: TextColumn, threads: int) -> Ragged:
+    if isinstance(tokenizer, ByteBPETokenizer):
+        return tokenizer.encode_pretokens(words, threads)
+    return tokenizer.encode_batch(words.to_arrow(), threads)
 
 
 def _character_counts(words: CountColumns) -> dict[str, int]:
@@ -151,18 +153,16 @@ def _merged_pieces(
     forbidden = {text for text in texts if text}
     forbidden |= _neighbours(*_segmented(tokenizer, known, mergeable, threads), texts, size)
     merges = bpe_learn_merges(texts, *rows.contiguous(), counts, [*forbidden], size, _LEAST, threads).reshape(-1, 3)
-    starts: dict[int, tuple[int, ...]] = {number: (number,) for number in range(len(old))}
-    starts |= {len(old) + place: piece.starts for place, piece in enumerate(new)}
-    scores = dict(enumerate(vocabulary.scores.tolist())) if vocabulary.scores is not None else {}
-    scores |= {len(old) + place: piece.score for place, piece in enumerate(new)}
-    names = dict(enumerate(pieces))
+    scores = np.zeros(len(old)) if vocabulary.scores is None else vocabulary.scores
+    listed = zip(old.pieces, scores.tolist(), strict=True)
+    known_as = dict(enumerate([*(NewPiece(text, (at,), score=score) for at, (text, score) in enumerate(listed)), *new]))
     made: dict[str, NewPiece] = {}
     for left, right, merged in merges.tolist():
-        names[merged] = names[left] + names[right]
-        starts[merged] = starts[left] + starts[right]
-        scores[merged] = scores.get(left, 0.0) + scores.get(right, 0.0) + _MARGIN
-        piece = NewPiece(names[merged], starts[merged], (names[left], names[right]), scores[merged])
-        made.setdefault(piece.text, piece)  # two ways to one text make one piece
+        one, two = known_as[left], known_as[right]
+        piece = NewPiece(
+            one.text + two.text, one.starts + two.starts, (one.text, two.text), one.score + two.score + _MARGIN
+        )
+        known_as[merged] = made.setdefault(piece.text, piece)  # two ways to one text make one piece
     return [*made.values()]
 
 
@@ -176,10 +176,7 @@ def _segmented(
     tokenizer: Tokenizer, words: CountColumns, mergeable: npt.NDArray[np.bool_], threads: int
 ) -> tuple[Ragged, npt.NDArray[np.int64]]:
     """Returns the ids of words, divided at pieces that do not merge, and their counts."""
-    if isinstance(tokenizer, ByteBPETokenizer):
-        rows = tokenizer.encode_pretokens(words.texts, threads)
-    else:
-        rows = tokenizer.encode_batch(words.texts.to_arrow(), threads)
+    rows = _ids(tokenizer, words.texts, threads)
     row = np.repeat(np.arange(len(rows)), rows.lengths)
     kept = mergeable[rows.values]
     breaks = np.append(True, (row[1:] != row[:-1]) | ~kept[:-1]) if len(row) else np.zeros(0, np.bool_)

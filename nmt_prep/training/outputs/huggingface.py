@@ -25,7 +25,7 @@ from nmt_prep.pipeline.engines import Tick
 from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.training.outputs.output_files import parquet_file
 from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch
-from nmt_prep.training.outputs.vocabulary_files import copy_vocabularies, corpus_lines, write_lines
+from nmt_prep.training.outputs.vocabulary_files import copy_file, copy_vocabularies, corpus_lines, write_lines
 from nmt_prep.training.prompts import Prompter, language_problems, nothing
 
 CORPUS = "corpus"  # Name of the column with the name of each pair's corpus
@@ -260,6 +260,9 @@ class HuggingFace(Output[HuggingFaceOptions]):
     def finish(self, made: Made[HuggingFaceOptions]) -> None:
         if made.options.rows == "ids":
             copy_vocabularies(made.directory, made.run)
+        elif made.options.rows == "causal":
+            path = made.run.vocabularies["target"].path
+            copy_file(path, made.directory / path.name)
         write_lines(made.directory / "README.md", _card(made))
 
 

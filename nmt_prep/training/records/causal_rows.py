@@ -86,8 +86,11 @@ class RowMaker:
         ids, bounds = _encoded(shapes.only, tokenizer, user, answer, threads)
         if odd.any() and self.template is not None:
             order, rows = np.arange(len(ids)), list[list[int]]()
+            special = [name for name, token in tokenizer.added.items() if token.special]
             for number in np.flatnonzero(odd).tolist():
                 pair = prompts[number].as_py(), answers[number].as_py()
+                if any(name in text for text in pair for name in special):
+                    continue  # a whole rendering would make ids of them
                 row, bounds[number] = rendered_row(self.template, system, *pair, tokenizer)
                 order[number] = len(ids) + len(rows)
                 rows.append(row)

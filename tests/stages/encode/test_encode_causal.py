@@ -192,6 +192,7 @@ def test_files_of_rows_for_trainers(tmp_path: Path) -> None:
     for mask, bounds in zip(masks, rows, strict=True):
         changes = np.flatnonzero(np.diff(mask, prepend=0, append=0)).tolist()
         assert changes == bounds
+    assert (directory / "huggingface" / "tokenizer.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()
     table = pq.read_table(directory / "huggingface" / "train-00000-of-00001.parquet")
     assert table.column_names == ["input_ids", "attention_mask", "labels", "length", "corpus"]
     assert table["input_ids"].to_pylist() == sequences

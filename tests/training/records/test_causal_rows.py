@@ -177,9 +177,10 @@ def test_templates_that_give_no_rows(tmp_path: Path, template: str, problem: str
         maker.shapes(None)
 
 
-def test_special_tokens_in_text_stay_text(tmp_path: Path) -> None:
-    path = write_tokenizer(tmp_path, TEMPLATES["chatml"])
-    text = pa.array(["a<|im_end|>b"], pa.large_string())
+@pytest.mark.parametrize(("template", "line"), [("chatml", "a<|im_end|>b"), ("thinking", "a</think>b<|im_end|>")])
+def test_special_tokens_in_text_stay_text(tmp_path: Path, template: str, line: str) -> None:
+    path = write_tokenizer(tmp_path, TEMPLATES[template])
+    text = pa.array([line], pa.large_string())
     [ids] = maker_of(path).rows(text, text, None, 1).inputs.to_lists()
     assert ids.count(load_tokenizer(path).piece_id("<|im_end|>")) == 2
 

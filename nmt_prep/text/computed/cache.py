@@ -32,6 +32,7 @@ from nmt_prep.base.errors import ComputedError, OutputError
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
 
 ABOUT = "about.json"
+IDENTITY = 32  # Letters of a directory's name
 _MAGIC = b"nmtvals1"
 _HEADER = len(_MAGIC) + 16
 _FULL_BYTES = 1 << 23  # Bytes of a log that becomes a sorted file: 300,000 numbers
@@ -112,9 +113,10 @@ class Cache:
         self._lock = threading.RLock()
         self._files: dict[str, _File] = {}
         self._own: tuple[str, int] | None = None  # name and handle of this process's log
+        self._full: list[str] = []  # sorted files of this process's earlier logs
         self._process, self._synced = os.getpid(), 0.0
         with self._locked():
-            if not (directory / ABOUT).exists():
+            if _about(directory) != dict(about):
                 write_json(directory / ABOUT, about)
             os.utime(directory / ABOUT)  # the time of the last use
             self._tidy()
@@ -152,12 +154,13 @@ class Cache:
                 self._append(chosen.cast(self._schema))
 
     def withdraw(self) -> None:
-        """Removes what this process stored since its log was begun."""
+        """Removes what this process stored since the last time it was closed."""
         with self._lock, self._locked():
-            if self._own is not None:
-                (self.directory / self._own[0]).unlink(missing_ok=True)
-                self._files.pop(self._own[0])
-                self._end_log()
+            for name in [*self._full, *([self._own[0]] if self._own else [])]:
+                (self.directory / name).unlink(missing_ok=True)
+            self._end_log()
+            self._full = []
+            self._refresh()
 
     def close(self) -> None:
         """Flushes this process's log, and lets others make a sorted file of it."""
@@ -165,12 +168,13 @@ class Cache:
             if self._own is not None:
                 with suppress(OSError):
                     os.fsync(self._own[1])
-                self._end_log()
+            self._end_log()
+            self._full = []
 
     def _end_log(self) -> None:
-        assert self._own is not None
-        with suppress(OSError):
-            os.close(self._own[1])
+        if self._own is not None:
+            with suppress(OSError):
+                os.close(self._own[1])
         self._own = None
 
     def _append(self, batch: pa.RecordBatch) -> None:
@@ -196,7 +200,7 @@ class Cache:
             self._synced = time.monotonic()
         if file.size >= _FULL_BYTES:
             self._end_log()
-            self._tidy()
+            self._full += self._merge([name])
             self._refresh()
 
     def _next(self) -> int:
@@ -223,6 +227,8 @@ class Cache:
 
     def _tidy(self) -> None:
         """Makes sorted files of the logs that no process uses, and joins small sorted files."""
+        for left in self.directory.glob(".*.partial"):  # of a process that was killed
+            left.unlink()
         small, size = list[str](), 0
         for name in self._names():
             length = (self.directory / name).stat().st_size
@@ -235,14 +241,19 @@ class Cache:
         if len(small) > 1 or any(name.endswith(".log") for name in small):
             self._merge(small)
 
-    def _merge(self, names: list[str]) -> None:
-        batches = [batch for name in names for batch in self._read(name, 0)[0]]
-        if batches:
-            path = self.directory / f"{self._next():08d}.run"
-            with atomic_write(path) as beside:
-                _write_frame(beside, Entries.of(batches).batch().cast(self._schema))
+    def _merge(self, names: list[str]) -> list[str]:
+        """Joins files; returns the names of the files with their values, which are the same if the disk is full."""
+        merged, batches = list[str](), [batch for name in names for batch in self._read(name, 0)[0]]
+        try:
+            if batches:
+                merged = [f"{self._next():08d}.run"]
+                with atomic_write(self.directory / merged[0]) as beside:
+                    _write_frame(beside, Entries.of(batches).batch().cast(self._schema))
+        except (OSError, OutputError, pa.ArrowException):
+            return names
         for name in names:
             (self.directory / name).unlink()
+        return merged
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -308,6 +319,15 @@ def _frames(content: pa.Buffer, start: int, schema: pa.Schema | None) -> Iterato
         start += 1 + found
 
 
+def _about(directory: Path) -> dict[str, Any]:
+    """Returns what the values in a directory are; an empty mapping if the file is damaged."""
+    try:
+        found = parse_json((directory / ABOUT).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _in_use(path: Path) -> bool:
     """Returns True if a process appends to a log."""
     with path.open("r+b") as file:
@@ -332,7 +352,7 @@ class CacheFacts:
 
 def caches_below(root: Path) -> Iterator[CacheFacts]:
     """Yields the directories of stored values in a directory; changes nothing."""
-    for path in sorted(root.glob(f"*/{ABOUT}")):
+    for path in sorted(root.glob(f"{'[0-9a-f]' * IDENTITY}/{ABOUT}")):
         values = size = intact = 0
         for file in path.parent.iterdir():
             if file.suffix in (".log", ".run") and file.stat().st_size:
@@ -341,7 +361,4 @@ def caches_below(root: Path) -> Iterator[CacheFacts]:
                 found = [(length, len(batch)) for length, batch in _frames(content, 0, None)]
                 values, size = values + sum(count for _, count in found), size + len(content)
                 intact += sum(length for length, _ in found)
-        with suppress(ValueError):
-            yield CacheFacts(
-                path.parent, parse_json(path.read_bytes()), path.stat().st_mtime, values, size, size - intact
-            )
+        yield CacheFacts(path.parent, _about(path.parent), path.stat().st_mtime, values, size, size - intact)

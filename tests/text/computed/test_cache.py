@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +74,8 @@ def test_a_full_log_becomes_a_sorted_file(tmp_path: Path, monkeypatch: pytest.Mo
         cache.add(*keys(number), pa.array([float(number)]))
     assert files(tmp_path) == ["00000002.run", "00000003.log"]
     assert found(cache, *range(1, 11)) == [float(number) for number in range(1, 11)]
+    cache.withdraw()
+    assert (files(tmp_path), len(cache)) == ([], 0)
 
 
 def damaged(path: Path, at: int) -> None:
@@ -83,7 +86,7 @@ def damaged(path: Path, at: int) -> None:
 
 @pytest.mark.parametrize("suffix", [".log", ".run"])
 def test_a_file_may_be_cut_or_damaged_anywhere(tmp_path: Path, suffix: str) -> None:
-    store = tmp_path / "root" / "store"
+    store = tmp_path / "root" / ("0f" * 16)
     cache = opened(store)
     for number in range(1, 4):
         cache.add(*keys(number), pa.array([float(number)]))
@@ -109,7 +112,8 @@ def test_a_file_may_be_cut_or_damaged_anywhere(tmp_path: Path, suffix: str) -> N
 
 
 def test_a_full_disk_loses_nothing_that_was_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = opened(tmp_path / "store")
+    store = tmp_path / ("0f" * 16)
+    cache = opened(store)
     cache.add(*keys(1), pa.array([1.0]))
     write: Callable[[int, bytes], int] = os.write
 
@@ -124,7 +128,10 @@ def test_a_full_disk_loses_nothing_that_was_stored(tmp_path: Path, monkeypatch: 
             cache.add(*two, pa.array([2.0]))
     cache.add(*keys(3), pa.array([3.0]))
     cache.close()
-    assert found(opened(tmp_path / "store"), 1, 2, 3) == [1.0, None, 3.0]
+    with monkeypatch.context() as patched:
+        patched.setattr(cache_module, "_write_frame", Mock(side_effect=OSError(errno.ENOSPC, "full")))
+        assert (found(opened(store), 1, 2, 3), files(store)) == ([1.0, None, 3.0], ["00000001.log"])
+    assert (found(opened(store), 1, 2, 3), files(store)) == ([1.0, None, 3.0], ["00000002.run"])
     assert [facts.unreadable for facts in caches_below(tmp_path)] == [0]
 
 
@@ -140,3 +147,15 @@ def test_values_that_are_not_certain_can_be_withdrawn(tmp_path: Path) -> None:
     cache.add(*keys(2), pa.array([2.0]))
     cache.withdraw()
     assert found(cache, 1, 2) == found(opened(tmp_path), 1, 2) == [1.0, None]
+
+
+def test_a_damaged_description_is_written_again(tmp_path: Path) -> None:
+    store = tmp_path / ("0f" * 16)
+    opened(store).add(*keys(1), pa.array([1.0]))
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "about.json").write_text("{}")  # of another program
+    for content in ("", "[]"):
+        (store / "about.json").write_text(content)
+        assert [(facts.about, facts.values) for facts in caches_below(tmp_path)] == [({}, 1)]
+        opened(store)
+        assert [facts.about for facts in caches_below(tmp_path)] == [{"name": "kiwi"}]

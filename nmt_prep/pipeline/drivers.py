@@ -173,6 +173,8 @@ class TaskRunner:
                     done=done,
                     total=count,
                 )
+            if tasks and round_.end is not None:
+                round_.end()
         if tasks:
             processor = processor_seconds() - before + elsewhere
             self.times.append(RoundTime(round_.name, len(tasks), time.monotonic() - started, processor, elsewhere))

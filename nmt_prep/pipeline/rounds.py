@@ -40,6 +40,7 @@ class Round(Generic[T, R]):
     # be quick and idempotent; without `valid`, their results must depend on the task alone. Of several results the
     # first stored one counts, so all processes use the same.
     by_all: bool = False
+    end: Callable[[], None] | None = None  # called in this process once the tasks that it runs have ended
     words: str = ""  # description of its work in messages about progress; its name if empty
 
     def run(

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import PIPE, Popen, TimeoutExpired
 from tempfile import TemporaryFile
 from typing import IO, Any, Literal, cast
 
@@ -90,12 +90,18 @@ class LineProgram:
                 self.close()  # lines that are left would be taken for answers to the next ones
                 raise
 
-    def check_silent(self) -> None:
-        """Checks that the program has written nothing since its last answer."""
+    def end_input(self) -> None:
+        """Ends the input of the program, so that it ends."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def check_silent(self, seconds: float = 0.0) -> None:
+        """Checks that the program has written nothing since its last answer, and writes nothing for some seconds."""
         if self._process is not None and self._process.stdout is not None:
             output = self._process.stdout.fileno()
-            if select.select([output], [], [], 0)[0] and os.read(output, 1):
-                raise TooManyLinesError(f"{self._shown} wrote more than it had lines to answer")
+            if select.select([output], [], [], seconds)[0] and os.read(output, 1):
+                what = f"wrote more than it had lines to answer, after the line {self._last[:_SHOWN]!r}"
+                raise TooManyLinesError(f"{self._shown} {what}")
 
     def close(self) -> None:
         """Ends the program; the next lines start it again."""
@@ -112,12 +118,14 @@ class LineProgram:
             self.check_silent()
         mark = self._end == "mark"
         text = joined_lines(pa.concat_arrays([lines, pa.array([""], lines.type)]) if mark else lines)
+        self._last = lines[-1].as_py() if len(lines) else ""
         wanted, limit = len(lines) + mark, len(text) * _GROWTH + _ROOM
         found, ends = bytearray(), 0
         heard, seconds = time.monotonic(), SILENT_SECONDS if self._seconds is None else self._seconds
         while ends < wanted or self._end == "exit":
             if self._end == "exit" and not text:
                 given.close()
+            has_ended = process.poll() is not None
             readable, writable, _ = select.select([output], [given] if text else [], [], _SECONDS_BETWEEN_LOOKS)
             if writable:
                 text = text[self._written(given.fileno(), text) :]
@@ -127,8 +135,8 @@ class LineProgram:
                 ends += piece.count(b"\n")
             if readable or writable:
                 heard = time.monotonic()
-            if self._end == "exit" and (not piece if readable else process.poll() is not None):
-                return self._at_exit(process, bytes(found), lines)  # its children may hold its output open
+            if self._end == "exit" and (not piece if readable else has_ended):
+                return self._at_exit(process, bytes(found), lines, seconds)  # its children may hold its output open
             if readable and not piece:
                 what = self._near(f"ended after {ends} of {len(lines)} lines", lines, ends)
                 raise self._ended(what + self._last_words())
@@ -143,9 +151,13 @@ class LineProgram:
             self._errors.truncate(0)
         return bytes(found[: -1 if mark else None])
 
-    def _at_exit(self, process: Popen[bytes], found: bytes, lines: pa.Array) -> bytes:
-        """Checks the answers of a program that has ended."""
-        if status := process.wait():
+    def _at_exit(self, process: Popen[bytes], found: bytes, lines: pa.Array, seconds: float) -> bytes:
+        """Checks the answers of a program that has ended, or ended its output."""
+        try:
+            status = process.wait(seconds)
+        except TimeoutExpired as error:
+            raise TokenizerError(self._silent(lines, found.count(b"\n"), seconds)) from error
+        if status:
             raise self._ended(f"{self._shown} ended with status {status}{self._last_words()}")
         found += b"\n" * (not found.endswith(b"\n") and len(found) > 0)
         if (ends := found.count(b"\n")) != len(lines):
@@ -181,7 +193,7 @@ class LineProgram:
     def _too_many(self, found: bytearray, count: int) -> TooManyLinesError:
         rest = bytes(found).split(b"\n", count)[-1][:_SHOWN].decode(errors="backslashreplace").strip()
         what = f"more than {count} lines for as many lines{f' (then {rest!r})' * bool(rest)}"
-        return TooManyLinesError(f"{self._shown} wrote {what}, or ended")
+        return TooManyLinesError(f"{self._shown} wrote {what}, or ended, after the line {self._last[:_SHOWN]!r}")
 
     def _column(self, text: bytes, lines: pa.Array) -> pa.Array:
         data = np.frombuffer(text, np.uint8)

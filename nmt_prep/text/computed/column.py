@@ -24,7 +24,7 @@ from nmt_prep.base.runtime import kept, unstoppable
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Languages
 from nmt_prep.config.computed import ComputedValue
-from nmt_prep.text.computed.cache import Cache, Keys
+from nmt_prep.text.computed.cache import IDENTITY, Cache, Keys
 from nmt_prep.text.computed.programs import Programs, checked_texts, numbers_of
 from nmt_prep.text.functions import described, load_function
 from nmt_prep.text.line_program import TooManyLinesError
@@ -58,11 +58,14 @@ class _Distinct(NamedTuple):
 class _Shared:
     """What the threads of a process share for a kind of value."""
 
+    name: str
     cache: Cache
     programs: Programs | None
     certain: bool  # true if programs prove to which texts their answers belong
     pending: set[bytes] = field(default_factory=set)  # keys whose values are being computed
     changed: threading.Condition = field(default_factory=threading.Condition)
+    files: list[Path] = field(default_factory=list)  # files with values that are not certain yet
+    withdrawals: int = 0  # how often values were removed
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -72,7 +75,19 @@ class _Shared:
         except ComputedError as error:
             if isinstance(error.__cause__, TooManyLinesError) and not self.certain:
                 self.cache.withdraw()
+                with self.changed:
+                    self.withdrawals += 1
+                    while self.files:
+                        self.files.pop().unlink(missing_ok=True)
             raise
+
+    def close(self) -> None:
+        """Ends the programs, and flushes what was stored."""
+        with self.watched():
+            if self.programs is not None:
+                self.programs.close()
+        self.files.clear()
+        self.cache.close()
 
 
 _shared: dict[tuple[int, Path], _Shared] = {}
@@ -126,6 +141,18 @@ class Column:
         taken = values.take(pa.array(inverse))
         return pc.split_pattern(taken, "\t") if self.value.candidates > 1 else taken
 
+    @contextmanager
+    def writing(self, path: Path) -> Iterator[None]:
+        """Writes values to a file, which is removed if they turn out to be wrong until the columns are closed."""
+        shared = self._share()
+        before = shared.withdrawals
+        yield
+        with shared.changed:
+            shared.files.append(path)
+            if shared.withdrawals != before:
+                path.unlink()
+                raise ComputedError(f"the values of {self.value.name} were removed, since it wrote too many lines")
+
     def count(self, text: Text) -> tuple[Keys, Keys]:
         """Returns keys of the distinct texts, and of those whose values are not known: uint64, shape ``[texts, 2]``."""
         distinct = self._distinct(text)
@@ -142,7 +169,7 @@ class Column:
     @property
     def directory(self) -> Path:
         """The directory of the stored values."""
-        return caches_of(self.value, self._base_dir) / self._identity()[:32]
+        return caches_of(self.value, self._base_dir) / self._identity()[:IDENTITY]
 
     def _identity(self) -> str:
         digests, spoken = _digests(self._base_dir), [self._languages.source, self._languages.target]
@@ -161,7 +188,7 @@ class Column:
                 about = {"name": self.name, "languages": spoken, "sides": [*self.sides], **value.definition}
                 cache = Cache(key[1], pa.float64() if value.output == "number" else pa.large_string(), about)
                 programs = None if value.program is None else Programs(self._words, self._base_dir, value)
-                _shared[key] = _Shared(cache, programs, value.end != "lines" or value.echo)
+                _shared[key] = _Shared(self.name, cache, programs, value.end != "lines" or value.echo)
             return _shared[key]
 
     def _distinct(self, text: Text) -> _Distinct:
@@ -282,10 +309,10 @@ def close_columns() -> None:
     """Ends the programs of this process, and flushes what it stored."""
     for (process, _), shared in [*_shared.items()]:
         if process == os.getpid():
-            with shared.watched():
-                if shared.programs is not None:
-                    shared.programs.close()
-            shared.cache.close()
+            try:
+                shared.close()
+            except ComputedError as error:
+                raise ComputedError(f"the value {shared.name}: {error}") from error
 
 
 def caches_of(value: ComputedValue | None, base_dir: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -18,6 +19,7 @@ from nmt_prep.config.computed import ComputedValue
 from nmt_prep.text.line_program import LineProgram, ProgramEndedError
 
 _SHOWN = 60
+_LAST_SECONDS = 10.0  # Seconds that a program has to end when its input ends, before it is stopped
 
 
 class Programs:
@@ -78,7 +80,10 @@ class Programs:
         programs = [self._idle.get() for _ in range(self._value.workers)]
         try:
             for program in programs:
-                program.check_silent()
+                program.end_input()
+            end = time.monotonic() + _LAST_SECONDS
+            for program in programs:
+                program.check_silent(max(0.0, end - time.monotonic()))
         except TokenizerError as error:
             raise ComputedError(str(error)) from error
         finally:
@@ -109,7 +114,7 @@ def numbers_of(answers: pa.Array, texts: pa.Array, name: str) -> pa.Array:
 
 def _number(answer: str) -> float:
     try:
-        return float(answer)
+        return float("nan" if "_" in answer else answer)  # which Python takes for digits' separators
     except ValueError:
         return float("nan")
 

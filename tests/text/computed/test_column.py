@@ -46,7 +46,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def column(directory: Path, code: str, sides: tuple[Side, ...] = SIDES, **keys: Any) -> Column:
     (directory / "program.py").write_text(code)
-    value = ComputedValue(program=(sys.executable, "program.py"), **keys)
+    value = ComputedValue(program=(sys.executable, "-S", "program.py"), **keys)
     return Column("v", value, Languages(source="en", target="de"), sides, directory)
 
 
@@ -103,7 +103,7 @@ def test_devices_are_shared_by_the_processes(tmp_path: Path, monkeypatch: pytest
 
 
 def answering(code: str) -> str:
-    return f"import sys, time\nfor number, line in enumerate(sys.stdin):\n    line = line[:-1]\n    {code}\n"
+    return f"import os, sys, time\nfor number, line in enumerate(sys.stdin):\n    line = line[:-1]\n    {code}\n"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,8 @@ def answering(code: str) -> str:
         ("print('x')", {}, r"wrote 'x' for 'a\\tx'; each answer must be a number"),
         ("print('0.5\\0')", {}, r"wrote '0.5\\x00' for 'a\\tx'; each answer must be a number"),
         ("print('nan')", {}, r"wrote 'nan' for 'a\\tx'; each answer must be a number"),
-        ("print(1); print(1); time.sleep(0.2)", {}, r"wrote more than "),
+        ("print(1); print(1); time.sleep(0.2)", {}, r"wrote more than .* after the line 'c\\tz'"),
+        ("print('1_0')", {}, r"wrote '1_0' for 'a\\tx'; each answer must be a number"),
         ("print(1) if number < 2 else None", {"seconds": 0.5}, r"wrote 2 of 3 lines, .* at the line 'c\\tz'"),
         ("sys.stdout.buffer.write(b'\\xff\\n')", {}, r"line 1 is not UTF-8, its answer to 'a\\tx'"),
         ("print(1) if number < 1 else sys.exit(4)", {"restarts": 1}, r"ended after 1 of 3 lines, at the line 'b"),
@@ -123,6 +124,11 @@ def answering(code: str) -> str:
         ("print('a', 'b', sep='\\t')", {"output": "text"}, r"wrote 'a\\tb' for 'a\\tx'; each answer must be a text"),
         ("print('a')", {"output": "text", "candidates": 2}, r"wrote 'a' for 'a\\tx'; each answer must be 2 texts"),
         ("print(1) if number < 2 else None", {"end": "exit"}, r"wrote 2 lines for 3 lines, at the line 'c\\tz'"),
+        (
+            "number < 2 or os.close(1) or time.sleep(9)",
+            {"end": "exit", "seconds": 0.3},
+            "it must end when its input ends",
+        ),
     ],
 )
 def test_wrong_answers_name_the_text(tmp_path: Path, code: str, keys: dict[str, Any], message: str) -> None:
@@ -151,6 +157,14 @@ def test_values_of_a_program_that_wrote_too_much_are_not_kept(tmp_path: Path) ->
     with pytest.raises(ComputedError, match="more"):
         made.numbers(pairs(list("abcdef"), ["x"] * 6))
     assert made.stored == 0  # the fourth text may have got the answer to the third one
+
+
+def test_an_answer_after_the_last_one_is_noticed_when_the_input_ends(tmp_path: Path) -> None:
+    made = column(tmp_path, "import sys\nfor line in sys.stdin: print(1)\nprint(2)")
+    assert made.numbers(pairs(["a"], ["x"])).tolist() == [1]
+    with pytest.raises(ComputedError, match=r"wrote more than it had lines to answer, after the line 'a\\tx'"):
+        close_columns()
+    assert made.stored == 0
 
 
 FUNCTIONS = """

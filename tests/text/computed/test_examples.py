@@ -74,7 +74,7 @@ def stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_scripts_follow_the_protocol(program: str, keys: dict[str, Any], expected: list[Any]) -> None:
-    words = tuple(program.format(python=sys.executable).split())
+    words = tuple(program.format(python=f"{sys.executable} -S").split())
     made = Column("v", ComputedValue(program=words, **keys), Languages(source="en", target="de"), SIDES, EXAMPLES)
     text: Any = {"source": pa.array(["a b", "cd", "efgh"]), "target": pa.array(["wxyz", "x", "wxyz"])}
     found = made.texts(text) if keys.get("output") == "text" else made.numbers(text)

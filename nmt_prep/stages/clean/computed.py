@@ -38,7 +38,8 @@ from nmt_prep.text.computed import Column, close_columns
 
 SLICE_PAIRS = 1 << 16  # Pairs whose values a task computes
 _BATCH_PAIRS = 1 << 15  # Pairs that are looked up at a time
-VERSION = 1  # To be increased if a pass would write other bytes
+_BINS = 40
+VERSION = 2  # To be increased if a pass would write other bytes
 
 
 @dataclass(frozen=True)
@@ -85,18 +86,38 @@ def column_of(use: ComputedUse, context: Context, corpus: str) -> Column:
         raise CleaningError(f"{use.key}: {error}, for the corpus {corpus}") from error
 
 
-def compute(task: ComputeTask, tick: Tick) -> int:
-    """Writes the values of a slice of a part; returns their number. It ticks for each pair."""
+@dataclass(frozen=True)
+class ValueRange:
+    """The range of the finite values of a slice; None if there are none."""
+
+    low: float | None
+    high: float | None
+
+
+def compute(task: ComputeTask, tick: Tick) -> ValueRange:
+    """Writes the values of a slice of a part. It ticks for each pair."""
     use = task.of.computed[task.name]
     column, found = column_of(use, task.of.context, task.of.name), list[npt.NDArray[np.float64]]()
     try:
-        for batch in task.batches():
-            found.append(column.numbers({side: batch.column(side) for side in column.sides}))
-            tick(len(batch))
+        with column.writing(task.output):
+            for batch in task.batches():
+                found.append(column.numbers({side: batch.column(side) for side in column.sides}))
+                tick(len(batch))
+            values = np.concatenate([np.zeros(0), *found])
+            save_array(task.output, values)
     except ComputedError as error:
         raise ComputedError(f"{use.key}, for the corpus {task.of.name}: {error}") from error
-    save_array(task.output, np.concatenate([np.zeros(0), *found]))
-    return task.pairs
+    finite = values[np.isfinite(values)]
+    return ValueRange(float(finite.min()), float(finite.max())) if len(finite) else ValueRange(None, None)
+
+
+def edges_for(ranges: Sequence[ValueRange]) -> tuple[float, ...]:
+    """Returns the edges of a histogram of values without limits: from 0 to 1 if all values are there."""
+    limits = [limit for each in ranges for limit in (each.low, each.high) if limit is not None]
+    low, high = min(limits, default=0.0), max(limits, default=1.0)
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    return tuple(np.linspace(low, high if high > low else low + max(1.0, abs(low)), _BINS + 1).tolist())
 
 
 @dataclass(frozen=True)
@@ -159,6 +180,7 @@ class JudgeTask(PartTask):
 
     name: str  # name of the value
     values: tuple[Path, ...]  # files with the values of all pairs
+    edges: tuple[float, ...]  # edges of the histogram of values without limits
 
 
 def judge_part(task: JudgeTask, tick: Tick) -> PartResult:
@@ -168,6 +190,8 @@ def judge_part(task: JudgeTask, tick: Tick) -> PartResult:
     use, name, first = task.of.computed[task.name], task.name, 0
     rules = use.rules or {SCORE: {name: {"min": -math.inf}}}  # for the histogram
     cleaner = Cleaner(Cleaning((), dict(rules), keys=task.of.cleaning.keys), task.of.context, task.of.name)
+    for rule in () if use.rules else cleaner.rules:
+        rule.edges = task.edges
     with writing(task.kept):
         values = np.concatenate([np.load(path) for path in task.values])
     with PartOutput(task) as output:
@@ -191,7 +215,7 @@ class ComputedPass(CorpusRule):
         self.name = name
         label = name.replace(":", "+").replace("/", "+")  # no name of a value in a config has a plus
         self.this, shown = f"computed-{label}", name.removeprefix("rule:")
-        self._compute = Round(self.this, compute, int, words=f"computing {shown}")
+        self._compute = Round(self.this, compute, ValueRange, end=close_columns, words=f"computing {shown}")
         self._judge = part_round(f"judged-{label}", judge_part, f"applying the rules on {shown}")
         self.rounds = (self._compute, self._judge)
 
@@ -208,11 +232,11 @@ class ComputedPass(CorpusRule):
     def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
         parts = {work.name: work.tasks(job, self.this) for work in corpora}
         slices = {task.key: self._slices(job, task) for tasks in parts.values() for task in tasks}
-        yield from self._compute.run([each for tasks in slices.values() for each in tasks], pairs_in(corpora))
-        close_columns()
+        every = [each for tasks in slices.values() for each in tasks]
+        edges = edges_for((yield from self._compute.run(every, pairs_in(corpora))))
         judged = {
             name: [
-                JudgeTask(**vars(task), name=self.name, values=tuple(each.output for each in slices[task.key]))
+                JudgeTask(**vars(task), name=self.name, values=tuple(s.output for s in slices[task.key]), edges=edges)
                 for task in tasks
             ]
             for name, tasks in parts.items()

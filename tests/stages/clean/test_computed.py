@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,8 @@ import pytest
 from nmt_prep.base.errors import CleaningError, ComputedError, ConfigError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.runs import runner
-from tests.stages.cleaning import SHORT, pairs_below, rejected, write
-from tests.stages.runs import config_of, run, run_of
+from tests.stages.cleaning import NONE, SHORT, pairs_below, rejected, write
+from tests.stages.runs import config_of, manifest, run, run_of
 
 LENGTHS = """
 import sys
@@ -22,7 +23,7 @@ import pyarrow.compute as pc
 short = lambda source: pc.less(pc.utf8_length(source), 6)
 """
 PAIRS = [("a b c d", "e"), ("aa", "b"), ("aaaa", "b"), ("aa", "b"), ("aaaaaa", "b"), ("aaa", "b")]
-LENGTH = {"program": "python3 lengths.py"}
+LENGTH = {"program": "python3 -S lengths.py"}
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +58,7 @@ def test_a_model_sees_what_is_left_and_other_limits_compute_nothing(tmp_path: Pa
 
 
 def test_short_forms_are_computed_values_too(tmp_path: Path) -> None:
-    rules = {"python": "fn:short", "program/own": {"command": "python3 lengths.py", "min": 4}}
+    rules = {"python": "fn:short", "program/own": {"command": "python3 -S lengths.py", "min": 4}}
     config = made(tmp_path, rules, computed={})
     assert pairs_below(config, "cleaned", "train", "row") == [(2,), (5,)]
     assert {row: rule for _, _, row, rule, _, _ in rejected(config) if row not in (0, 3)} == {
@@ -72,6 +73,9 @@ def test_a_value_may_rank_duplicates_or_be_a_weight(tmp_path: Path) -> None:
     config = made(tmp_path, {}, {"dedup": dedup})
     assert pairs_below(config, "cleaned", "train", "row", "score:len") == [(4, 7.0)]
     config = made(tmp_path, {}, weight={"from": "score:len"})
+    histogram = manifest(config, "clean").details["corpora"]["train"]["c"]["histograms"]["score"]["len"]
+    assert (histogram["edges"][0], histogram["edges"][-1]) == (3, 7)
+    assert [(place, n) for place, n in enumerate(histogram["kept"]) if n] == [(0, 1), (10, 1), (20, 1), (39, 1)]
     assert pairs_below(config, "cleaned", "train", "row", "score:len") == [(1, 3.0), (2, 5.0), (4, 7.0), (5, 4.0)]
     assert len(calls(tmp_path)) == 4
 
@@ -95,6 +99,21 @@ def test_members_share_the_texts_and_the_plan_counts_them(tmp_path: Path) -> Non
     assert runner.run_share(config, Share("computed-len", 1, 2)).ran == 0
     run(config, until="clean")
     assert (runner.computed_left(config), len(calls(tmp_path))) == ([], 4)
+
+
+def test_a_program_that_writes_too_much_in_the_end_loses_its_values(tmp_path: Path) -> None:
+    (tmp_path / "lengths.py").write_text(LENGTHS + "print(1)")
+    clean = {**NONE, "rules": {"score": {"len": {"max": 5}}}}
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), clean=clean, computed={"len": LENGTH})
+    run(config, until="compile")
+    runner.run_share(config, Share("clean-first", 0, 1))
+    for make in (
+        partial(runner.run_share, config, Share("computed-len", 0, 1)),
+        partial(run, config),
+        partial(run, config),
+    ):
+        with pytest.raises(ComputedError, match=r"^the value len: python3 -S lengths\.py wrote more than it had lines"):
+            make()
 
 
 @pytest.mark.parametrize(
@@ -127,7 +146,7 @@ def test_a_wrong_answer_names_the_key_the_corpus_and_the_text(tmp_path: Path) ->
         "import sys\nfor line in sys.stdin: print('x' if line == 'aaaa\\tb\\n' else 1)"
     )
     where = (
-        r"^computed\.len, for the corpus splits\.train\.c: python3 lengths\.py wrote 'x' for 'aaaa\\tb'; each answer"
+        r"^computed\.len, for the corpus splits\.train\.c: python3 -S lengths\.py wrote 'x' for 'aaaa\\tb'; each answer"
     )
     with pytest.raises(ComputedError, match=where):
         made(tmp_path, {})

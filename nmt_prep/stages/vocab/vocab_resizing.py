@@ -25,7 +25,6 @@ from nmt_prep.base.artefacts import atomic_write, write_bytes
 from nmt_prep.base.columns import Ragged, TextColumn
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.base.progress import Meter
-from nmt_prep.base.runtime import kept
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.vocab import ExtendSettings, PruneSettings
@@ -68,9 +67,10 @@ class UseTask:
 
     key: str
     part: PairFile
+    split: str
     languages: dict[Side, str]
     given: dict[Side, GivenVocabulary]
-    most: int | None  # bytes of each side to count words of; None to count the pieces of all lines
+    most: int | None  # bytes of each side to learn from, which may be 0; None to count the pieces of all lines
     output: Path
 
     def file(self, side: Side) -> Path:
@@ -264,14 +264,9 @@ class ProveTask:
     """A part to encode with the old and the new vocabularies."""
 
     key: str
-    part: PairFile
-    split: str
-    languages: dict[Side, str]
-    given: dict[Side, GivenVocabulary]
+    use: UseTask
     made: Resized
     directory: Path  # of the new vocabularies
-    digests: Path | None  # those of a pruned part; None to compare only the lines that nothing was learned from
-    held_out: bool  # true for a part of train, of which only some lines were not learned from
 
 
 @dataclass(frozen=True)
@@ -296,30 +291,36 @@ class Proof:
 
 def prove(task: ProveTask, tick: Tick) -> Proof:
     """Compares a part. Ticks are pairs."""
-    proof, row = Proof(), 0
-    digests = BytesIO(b"" if task.digests is None else task.digests.read_bytes())
-    for batch in task.part.batches(columns=SIDES):
+    proof, row, use = Proof(), 0, task.use
+    digests = BytesIO(use.digests.read_bytes() if use.most is None else b"")
+    old_ids = {side: _old_ids(task.directory / task.made.rows[side]) for side in SIDES}
+    for batch in use.part.batches(columns=SIDES):
         for side in SIDES:
-            if task.languages[side] in task.made.learned[side]:
+            if use.languages[side] in task.made.learned[side]:
                 continue
             lines = strip_lines(batch.column(side))
-            if task.held_out:
+            if use.most is not None and use.split == "train":
                 lines = lines.filter(pa.array(_held_out(row, len(batch))))
-            proof += _compared(task, side, lines, digests.read(_DIGEST))
+            proof += _compared(task, side, lines, old_ids[side], digests.read(_DIGEST))
         row += len(batch)
         tick(len(batch))
     return proof
 
 
-def _compared(task: ProveTask, side: Side, lines: pa.Array, digest: bytes) -> Proof:
+def _old_ids(path: Path) -> npt.NDArray[np.int32]:
+    """Returns the old id of each new id; -1 for a new piece."""
+    rows = json.loads(path.read_bytes())["rows"]
+    return np.array([row if isinstance(row, int) else -1 for row in rows], np.int32)
+
+
+def _compared(task: ProveTask, side: Side, lines: pa.Array, old_ids: npt.NDArray[np.int32], digest: bytes) -> Proof:
     facts = task.made.described[side].facts
     new = BuiltVocabulary(task.directory / facts.file, facts).load()
-    ids = _old_ids(task.directory / task.made.rows[side])
     rows = new.encode_batch(lines, threads=1)
-    after = Ragged(ids[rows.values], rows.offsets)
+    after = Ragged(old_ids[rows.values], rows.offsets)
     if digest == _digest(after):
         return Proof(len(lines))
-    old = task.given[side].load()
+    old = task.use.given[side].load()
     before = old.encode_batch(lines, threads=1)
     column = TextColumn.from_arrow(lines)
     words = int(line_lengths(Lines(column.data, column.offsets), "word").sum())
@@ -330,22 +331,16 @@ def _compared(task: ProveTask, side: Side, lines: pa.Array, digest: bytes) -> Pr
         other = {
             word
             for word, one, two in zip(parts, *both, strict=True)
-            if one != ids[two].tolist() and old.unk_id not in one  # an unknown character that is known now is no loss
+            if one != old_ids[two].tolist()
+            and old.unk_id not in one  # an unknown character that is known now is no loss
         }
         changed_words += sum(word in other for word in line.split(" ")) or (line in other)
         if len(examples) < _SHOWN:
             pairs = zip((old, new), both, strict=True)
             shown = (" ".join(tokenizer.pieces[number] for number in rows[-1]) for tokenizer, rows in pairs)
             one, two = (f"{text[:_SHOWN_CHARACTERS]}{'…' * (len(text) > _SHOWN_CHARACTERS)}" for text in shown)
-            examples.append(f"{task.split}/{task.part.corpus}, {side}: {one!r} became {two!r}")
+            examples.append(f"{task.use.split}/{task.use.part.corpus}, {side}: {one!r} became {two!r}")
     return Proof(len(lines), len(changed), words, changed_words, examples)
-
-
-@kept(2)
-def _old_ids(path: Path) -> npt.NDArray[np.int32]:
-    """Returns the old id of each new id; -1 for a new piece."""
-    rows = json.loads(path.read_bytes())["rows"]
-    return np.array([row if isinstance(row, int) else -1 for row in rows], np.int32)
 
 
 def _changed_rows(before: Ragged, after: Ragged) -> npt.NDArray[np.int64]:
@@ -362,61 +357,32 @@ PROVE = Round("prove", prove, Proof, words="comparing the vocabularies")
 def resize_rounds(job: Job, options: ExistingVocab) -> Rounds[tuple[Resized, Proof]]:
     """Yields the rounds; returns the new vocabularies, and what changed."""
     given = given_vocabularies(job, options)
-    parts = {split: [*directed(job.config.splits[split], files)] for split, files in divided_files(job).items()}
-    pairs = {corpus.name: languages_of(job.config, corpus) for split in parts for corpus in job.config.directed(split)}
-    using = list(_use_tasks(job, options, given, parts, pairs))
+    every = [*_use_tasks(job, options, given)]
+    using = [task for task in every if task.most != 0]
     yield from USE.run(using, sum(task.part.pairs for task in using))
-    task = ResizeTask(
-        key="resize",
-        given=given,
-        used=tuple(using),
-        config=job.config,
-        options=options,
-        directory=job.directory,
-        threads=job.engine.threads_here,
+    threads = job.engine.threads_here
+    [made] = yield from RESIZE.run(
+        [ResizeTask("resize", given, tuple(using), job.config, options, job.directory, threads)]
     )
-    [made] = yield from RESIZE.run([task])
-    tasks = [
-        ProveTask(
-            key=f"prove-{split}-{number:05d}",
-            part=part,
-            split=split,
-            languages=dict(zip(SIDES, pairs[part.corpus], strict=True)),
-            given=given,
-            made=made,
-            directory=job.directory,
-            digests=None if options.prune is None else job.scratch / f"use-{split}-{number:05d}-digests",
-            held_out=options.extend is not None and split == "train",
-        )
-        for split, listed in parts.items()
-        for number, part in enumerate(listed)
-    ]
-    proofs = yield from PROVE.run(tasks, sum(task.part.pairs for task in tasks))
+    tasks = [ProveTask(task.key.replace("use", "prove", 1), task, made, job.directory) for task in every]
+    proofs = yield from PROVE.run(tasks, sum(task.part.pairs for task in every))
     return made, reduce(add, proofs, Proof())
 
 
-def _use_tasks(
-    job: Job,
-    options: ExistingVocab,
-    given: dict[Side, GivenVocabulary],
-    parts: dict[str, list[PairFile]],
-    pairs: dict[str, tuple[str, str]],
-) -> Iterator[UseTask]:
+def _use_tasks(job: Job, options: ExistingVocab, given: dict[Side, GivenVocabulary]) -> Iterator[UseTask]:
     left: dict[str, int] = {}
     budget = job.config.sample.bytes_per_corpus
-    for split, listed in parts.items():
-        if options.extend is not None and (split != "train" or not options.extend.size):
-            continue
-        for number, part in enumerate(listed):
-            most = None
-            if options.extend is not None:
+    for split, files in divided_files(job).items():
+        languages = {corpus.name: languages_of(job.config, corpus) for corpus in job.config.directed(split)}
+        for number, part in enumerate(directed(job.config.splits[split], files)):
+            most = None if options.extend is None else 0
+            if options.extend is not None and options.extend.size and split == "train":
                 most = left.get(part.corpus, _ALL if budget == "all" else budget)
-                left[part.corpus] = most - max(part.source_bytes or 0, part.target_bytes or 0, part.text_bytes // 2)
-                if most <= 0:
-                    continue
+                read = max(part.source_bytes or 0, part.target_bytes or 0, part.text_bytes // 2)
+                left[part.corpus] = max(most - read, 0)
             key = f"use-{split}-{number:05d}"
-            languages = dict(zip(SIDES, pairs[part.corpus], strict=True))
-            yield UseTask(key, part, languages, given, most, job.scratch / key)
+            of_sides = dict(zip(SIDES, languages[part.corpus], strict=True))
+            yield UseTask(key, part, split, of_sides, given, most, job.scratch / key)
 
 
 def resizing_warnings(options: ExistingVocab, made: Resized, proof: Proof) -> Iterator[HealthWarning]:

@@ -11,7 +11,9 @@ import pytest
 import nmt_prep
 from nmt_prep.training.batches import IdBatch, read_records
 from nmt_prep.training.tensorflow import make_dataset
-from tests.stages.encode.test_encode_documents import config, write
+from tests.stages.encode.test_encode_documents import config, corpora
+
+__all__ = ["corpora"]  # a fixture that writes the corpora of each test
 
 pytestmark = pytest.mark.tensorflow
 
@@ -49,7 +51,6 @@ def both(run: Path, **options: Any) -> Iterator[tuple[dict[str, Any], dict[str, 
 
 
 def test_windows_and_context_are_those_of_read_records(tmp_path: Path) -> None:
-    write(tmp_path)
     lines = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()]
     lines = [["a thank you", "b thank you", line[2]] if place % 9 == 4 else line for place, line in enumerate(lines)]
     weighted = ("\t".join([*line, str(place % 7 / 4)]) for place, line in enumerate(lines))

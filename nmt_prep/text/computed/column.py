@@ -62,7 +62,7 @@ class _Shared:
     cache: Cache
     programs: Programs | None
     certain: bool  # true if programs prove to which texts their answers belong
-    pending: set[bytes] = field(default_factory=set)  # keys whose values are being computed
+    pending: list[Keys] = field(default_factory=list)  # upper halves of the keys whose values are being computed
     changed: threading.Condition = field(default_factory=threading.Condition)
     files: list[Path] = field(default_factory=list)  # files with values that are not certain yet
     withdrawals: int = 0  # how often values were removed
@@ -215,27 +215,33 @@ class Column:
 
     def _compute(self, shared: _Shared, text: Text, distinct: _Distinct, missing: Rows) -> None:
         """Computes and stores missing values, and waits for those that other threads are computing."""
-        names = dict(zip(missing.tolist(), _names(distinct.high[missing], distinct.low[missing]), strict=True))
-        while names:
+
+        def busy() -> npt.NDArray[np.bool_]:
+            return np.isin(distinct.high[missing], np.concatenate([*shared.pending, distinct.high[:0]]))
+
+        while len(missing):
             with shared.changed:
-                mine = {at: name for at, name in names.items() if name not in shared.pending}
-                shared.pending.update(mine.values())
+                others = busy()
+                mine = missing[~others]
+                held = distinct.high[mine]
+                shared.pending.append(held)
             try:
-                chosen = np.fromiter(mine, np.int64, len(mine))
-                known = shared.cache.find(distinct.high[chosen], distinct.low[chosen])[1]
-                self._compute_here(shared, text, distinct, chosen[~known])
+                known = shared.cache.find(held, distinct.low[mine])[1]
+                self._compute_here(shared, text, distinct, mine[~known])
             finally:
                 with shared.changed:
-                    shared.pending.difference_update(mine.values())
+                    shared.pending = [each for each in shared.pending if each is not held]
                     shared.changed.notify_all()
-            names = {at: name for at, name in names.items() if at not in mine}
+            missing = missing[others]
             with shared.changed:  # if another thread fails, its texts are computed here
-                shared.changed.wait_for(lambda: shared.pending.isdisjoint(names.values()))  # noqa: B023
+                shared.changed.wait_for(lambda: not busy().any())
 
     def _compute_here(self, shared: _Shared, text: Text, distinct: _Distinct, chosen: Rows) -> None:
         rows = distinct.rows[chosen]
-        by_length = sum(pc.binary_length(text[side].take(pa.array(rows))).to_numpy() for side in self.sides)
-        order = np.argsort(by_length if self.value.by_length else rows, kind="stable")
+        ranks = rows
+        if self.value.by_length:
+            ranks = np.sum([pc.binary_length(text[side].take(pa.array(rows))) for side in self.sides], axis=0)
+        order = np.argsort(ranks, kind="stable")
         size = self.value.batch
         batches = [order[at : at + size] for at in range(0, len(order), size)]
         given = [{side: text[side].take(pa.array(rows[batch])) for side in self.sides} for batch in batches]
@@ -319,11 +325,6 @@ def caches_of(value: ComputedValue | None, base_dir: Path) -> Path:
     """Returns the directory of the directories of stored values."""
     own = None if value is None else value.cache
     return cache_directory() / "computed" if own is None else base_dir / Path(own).expanduser()
-
-
-def _names(high: Keys, low: Keys) -> list[bytes]:
-    data = np.column_stack([high, low]).tobytes()
-    return [data[at : at + 16] for at in range(0, len(data), 16)]
 
 
 def sides_of(value: ComputedValue, sides: Sequence[Side], base_dir: Path) -> tuple[Side, ...]:

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nmt_prep.base.errors import ComputedError, TokenizerError
 from nmt_prep.config.computed import ComputedValue
@@ -121,9 +122,10 @@ def _number(answer: str) -> float:
 
 def checked_texts(answers: pa.Array, texts: pa.Array, value: ComputedValue) -> pa.Array:
     """Returns answers after checking that each has the promised number of texts, separated by tabs."""
-    wrong = [answer.count("\t") + 1 != value.candidates or "\n" in answer for answer in answers.to_pylist()]
+    tabs, ends = pc.count_substring(answers, "\t"), pc.match_substring(answers, "\n")
+    wrong = pc.or_(pc.not_equal(tabs, value.candidates - 1), ends).to_numpy(zero_copy_only=False)
     expected = f"{value.candidates} texts separated by tabs" if value.candidates > 1 else "a text without tabs"
-    _check(np.array(wrong, np.bool_), answers, texts, value.name, f"{expected}, on one line")
+    _check(wrong, answers, texts, value.name, f"{expected}, on one line")
     return answers
 
 

@@ -76,6 +76,8 @@ def control_of(key: str, spec: object, parts: Sequence[Part], size: int) -> Cont
     if not applying:
         return None
     first = max((rule for _, rule in applying), key=lambda rule: len(rule.columns))
+    # The limits of a rule that compares sides, or judges the only side, are those of the corpora that come first.
+    applying = [(part, rule) for part, rule in applying if {*rule.columns} <= {*first.columns}]
     values = np.full((len(first.columns), size), np.nan)
     edges = tuple(map(float, first.edges))
     control = Control(key, options, first.columns, first.bounds, edges, (), values, np.zeros(values.shape, np.bool_))

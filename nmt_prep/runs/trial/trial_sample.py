@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -96,7 +96,9 @@ def run_of(config: Config) -> Run:
 def draw(config: Config, run: Run, number: int, asked: Mapping[str, Collection[int]] | None = None) -> list[Drawn]:
     """Draws pairs from each corpus that the config cleans."""
     corpora = [
-        of for of in cleaned_corpora(config) if of.corpus.role != "vocab" and (run.compiled or not of.corpus.is_made)
+        replace(of, untranslated=of.corpus.translate is not None)  # the lines that are to be translated
+        for of in cleaned_corpora(config)
+        if of.corpus.role != "vocab" and (run.compiled or not of.corpus.is_made)
     ]
     if not corpora:
         raise ArgumentError("a run makes the pairs of all corpora; run nmt-prep run CONFIG --until compile first")

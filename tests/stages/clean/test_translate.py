@@ -13,6 +13,7 @@ from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.runs import runner, viewing
 from nmt_prep.runs.checks import check_config
+from nmt_prep.runs.trial.data import trial_data
 from tests.stages.cleaning import SHORT, cleaned, made_in_three_ways, pairs_below, write
 from tests.stages.runs import BT, config_of, manifest, run, run_of, settings_of
 
@@ -226,3 +227,12 @@ def test_lines_are_compared_with_both_directions_of_their_languages(tmp_path: Pa
     config = check_config(settings, "test config").within(tmp_path)
     run(config, until="clean")
     assert cleaned(config) == [("X", "x"), ("Y", "y"), ("U", "u"), ("V", "v"), ("u", "U"), ("v", "V"), ("U", "fr")]
+
+
+def test_a_trial_shows_the_lines_that_are_to_be_translated(tmp_path: Path) -> None:
+    config = back_translated(tmp_path, clean={**DEDUP, "preset": "light"})
+    assert [(corpus["name"], corpus["size"]) for corpus in trial_data(config, 100)["corpora"]] == [
+        ("train/m", 8),
+        ("train/c", 3),
+    ]
+    assert calls(tmp_path) == []

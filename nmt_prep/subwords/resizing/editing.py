@@ -195,8 +195,8 @@ class _JsonFile(EditableVocabulary):
             return {key: changed(self._content[key]) for key in ("post_processor", "padding") if key in self._content}
         except (TypeError, ValueError) as error:
             raise VocabularyError(
-                f"{self._where}: post_processor or padding is damaged, or names an id that the vocabulary lacks "
-                f"({error}); fetch the file again"
+                f"{self._where}: post_processor or padding is damaged, or names an id that the vocabulary lacks; fetch "
+                "the file again"
             ) from error
 
     def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt_prep import __version__
@@ -66,6 +67,10 @@ class Report(Stage[NoOutput, None]):
         existing = isinstance(config.vocab, ExistingVocab)
         of_documents = tuple(stage for stage in documents_stages(config) if stage is Sentences)
         return (*of_documents, *(stage for stage in reads if not existing or stage is not Sample))
+
+    def check(self, config: Config) -> None:
+        local = {needed.key: needed.local(config.base_dir) for needed in needed_vocabularies(config)}
+        _compared(config, {key: path for key, path in local.items() if path is not None})
 
     def settings(self, config: Config) -> dict[str, object]:
         return {**shown_settings(config), **origin_settings(config)}
@@ -167,24 +172,31 @@ COMPARED_PAIRS = 10_000
 """Maximum number of pairs of a corpus on which the report compares vocabularies."""
 
 
+def _compared(config: Config, files: Mapping[str, Path]) -> dict[str, Tokenizer]:
+    """Loads the vocabularies to compare that are among files."""
+    loaded: dict[str, Tokenizer] = {}
+    for key, addresses in compared_vocabularies(config).items():
+        try:
+            if path := files.get(key):
+                loaded[addresses[0]] = dialect_in(path).load(path, merges=files.get(f"{key}/{MERGES}"))
+        except NmtPrepError as error:
+            raise VocabularyError(f"{key}: {error}") from error
+    return loaded
+
+
 def _comparison(job: Job) -> Json:
     """Returns how the vocabularies of the run, and those to compare, divide the first pairs of each corpus of train."""
     from nmt_prep.corpora import strip_lines  # noqa: PLC0415  (loads numpy)
     from nmt_prep.subwords.comparison import TextFit  # noqa: PLC0415  (loads numpy)
 
     config = job.config
-    needed = {file.key: downloaded_file(job, file)[0] for file in needed_vocabularies(config)}
-    vocabularies: dict[str, dict[Side, Tokenizer]] = {
-        "of the run": {side: built.load() for side, built in built_vocabularies(job).items()}
-    }
-    for key in compared_vocabularies(config):
-        try:
-            loaded = dialect_in(needed[key]).load(needed[key], merges=needed.get(f"{key}/{MERGES}"))
-        except NmtPrepError as error:
-            raise VocabularyError(f"{key}: {error}") from error
-        vocabularies[config.vocab.compare[int(key.rpartition(".")[2])][0]] = dict.fromkeys(SIDES, loaded)
-    if len(vocabularies) == 1:
+    if not config.vocab.compare:
         return {}
+    files = {file.key: downloaded_file(job, file)[0] for file in needed_vocabularies(config)}
+    vocabularies: dict[str, dict[Side, Tokenizer]] = {
+        "of the run": {side: built.load() for side, built in built_vocabularies(job).items()},
+        **{name: dict.fromkeys(SIDES, loaded) for name, loaded in _compared(config, files).items()},
+    }
     texts: dict[tuple[Side, str], list[pa.Array]] = {}
     split = "train" if "train" in config.splits else next(iter(config.splits))
     languages = {corpus.name: corpus.pair or config.languages for corpus in config.directed(split)}

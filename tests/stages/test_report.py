@@ -26,7 +26,8 @@ def test_the_report_compares_the_vocabulary_with_others(tmp_path: Path) -> None:
     assert other["target (zh)"]["size"] == 258
     (tmp_path / "other.tokenizer.json").write_text("{")
     with pytest.raises(VocabularyError, match=r"vocab\.compare\.0: .*other\.tokenizer\.json is not valid JSON"):
-        nmt_prep.run(config)
+        nmt_prep.run(corpus_config(tmp_path / "new", vocab={"size": 200, "compare": [config.vocab.compare[0][0]]}))
+    assert not (tmp_path / "new" / "compiled").exists()  # the check comes before any work
 
 
 def test_the_report_in_words(tmp_path: Path) -> None:

@@ -392,6 +392,15 @@ class Config(Section):
             yield from (f"{where}.translate{problem}" for problem in self._made_problems(corpus, corpus.translate))
             if self.clean is not None and split not in self.clean.splits:
                 yield f"{where}: pairs are made before they are cleaned; add {split} to clean.splits"
+        if isinstance(self.vocab, ExistingVocab) or self.vocab.shared or self.sample.made:
+            return
+        real = {side for corpus in self.splits.get("train", ()) for side in self.real_sides(corpus)}
+        for side in SIDES:
+            if side not in real:
+                yield (
+                    f"sample: programs make the {side} side of all corpora of train, so its vocabulary has no text to "
+                    "learn from; set made: true"
+                )
 
     def _made_problems(self, corpus: Corpus, made: Translate) -> Iterator[str]:
         """Yields the problems of the texts that become a side of a corpus."""

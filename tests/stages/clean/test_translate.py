@@ -135,9 +135,9 @@ def test_a_candidate_replaces_the_target(tmp_path: Path, keep: object, made: Any
         **write(tmp_path, "c", [("a", "a 3"), ("b", "b1"), ("c", "c 2")]),
         "translate": {"by": "up", "keep": keep},
     }
-    config = run_of(tmp_path, corpus, computed={"up": SEVERAL, **made})
+    config = run_of(tmp_path, corpus, computed={"up": SEVERAL, **made}, sample={"made": True})
     assert cleaned(config) == [*zip("abc", chosen, strict=True)]
-    assert (tmp_path / "run" / "sample" / "target.txt").read_text() == ""
+    assert (tmp_path / "run" / "sample" / "target.txt").read_text().splitlines() == chosen
 
 
 @pytest.mark.parametrize(
@@ -179,6 +179,7 @@ def test_chrf_is_that_of_sacrebleu(text: str, reference: str, percent: float) ->
             "same does not ta",
         ),
         ({}, {"clean": {"splits": ["dev"]}}, "pairs are made before they are cleaned; add train to clean.splits"),
+        ({}, {"sample": {}}, "sample: programs make the source side of all corpora of train, .* set made: true"),
         ({"role": "vocab"}, {}, "translate makes pairs, and a corpus of role vocab has none"),
         (
             {"url": {"source": "m", "target": "m2"}},
@@ -191,7 +192,11 @@ def test_mistakes_are_errors_before_any_work(tmp_path: Path, change: Any, sectio
     mono = {**lines(tmp_path, "m", "a"), **change}
     dev = write(tmp_path, "d", [("D", "d")])
     with pytest.raises((ConfigError, CleaningError), match=message):
-        run(config_of(tmp_path, mono, **{"computed": TOY_BT, "splits": {"dev": [dev]}, **sections}))
+        run(
+            config_of(
+                tmp_path, mono, **{"computed": TOY_BT, "sample": {"made": True}, "splits": {"dev": [dev]}, **sections}
+            )
+        )
     assert calls(tmp_path) == []
 
 

@@ -62,10 +62,10 @@ ONE_SIDE = (
 def test_a_corpus_of_one_side(tmp_path: Path, corpus: dict[str, Any], text: str) -> None:
     (path,) = corpus["url"].values() if isinstance(corpus["url"], dict) else [corpus["url"]]
     (tmp_path / path).write_text(text, "utf-8")
-    config = config_of(tmp_path, {"name": "m", **corpus, "translate": "bt"}, computed=BT)
+    config = config_of(tmp_path, {"name": "m", **corpus, "translate": "bt"}, computed=BT, sample={"made": True})
     assert compiled(config) == [("", "一", "m"), ("", "二", "m")]
     run(config)
-    assert sampled(tmp_path) == ("", "一\n二\n")
+    assert sampled(tmp_path) == ("一\n二\n", "一\n二\n")
 
 
 def test_swapped_and_tagged(tmp_path: Path) -> None:

@@ -260,4 +260,4 @@ def test_parquet_and_a_corpus_of_one_side(tmp_path: Path) -> None:
     (tmp_path / "mono.en").write_bytes(b"a\nb\n")
     (tmp_path / "s.txt").write_bytes(b"1\n2\n")
     mono = {"name": "m", "url": {"target": "mono.en"}, "translate": "bt", "scores": {"s": "s.txt"}}
-    assert scored(config_of(tmp_path, mono, computed=BT)) == [("", 0, 1.0), ("", 1, 2.0)]
+    assert scored(config_of(tmp_path, mono, computed=BT, sample={"made": True})) == [("", 0, 1.0), ("", 1, 2.0)]

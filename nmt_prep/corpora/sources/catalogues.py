@@ -30,6 +30,7 @@ from nmt_prep.base.artefacts import parse_json, write_json
 from nmt_prep.base.digests import cache_directory, digest_of
 from nmt_prep.base.errors import ConfigError, DownloadError, OutputError
 from nmt_prep.base.runtime import installing, needed_extra
+from nmt_prep.base.sides import SIDES
 from nmt_prep.config.language_pairs import hyphened
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora.sources.address import shown
@@ -215,10 +216,13 @@ def mtdata_keys(address: str, entry: Any, tags: Any, languages: Languages) -> di
     Args:
         tags: the module ``mtdata.iso.bcp47``.
     """
-    if len(entry.did.langs) != 2:
-        raise ConfigError(f"{address} is not a parallel corpus")
-    pair = tags.bcp47(languages.source), tags.bcp47(languages.target)
-    fits, swapped = tags.BCP47Tag.check_compat_swap(pair, entry.did.langs)
+    pair, langs, side = (tags.bcp47(languages.source), tags.bcp47(languages.target)), entry.did.langs, None
+    if len(langs) == 1:
+        compared = {each: (tag, tag) for each, tag in zip(SIDES, pair, strict=True)}
+        found = [each for each in SIDES if tags.BCP47Tag.check_compat_swap(compared[each], (*langs, *langs))[0]]
+        fits, swapped, side = bool(found), False, found[0] if found else None
+    else:
+        fits, swapped = tags.BCP47Tag.check_compat_swap(pair, langs)
     if not fits:
         raise ConfigError(f"{address} is not for {languages.source}-{languages.target}; correct the id or languages")
     kind = _MTDATA_FORMATS.get(entry.in_ext or re.sub(r"\.(gz|bz2|xz)$", "", entry.ext))
@@ -226,7 +230,11 @@ def mtdata_keys(address: str, entry: Any, tags: Any, languages: Languages) -> di
         raise ConfigError(f"{address} is in a format that nmt_prep does not read ({entry.in_ext or entry.ext})")
     members = list(entry.in_paths or ())
     urls = [entry.url] if isinstance(entry.url, str) else list(entry.url)
-    if len(urls) > 2 or len(members) > (2 if kind in {"plain", "sgm"} else 1):
+    if side is not None and len(urls) == 1 and len(members) < 2 and kind in {"plain", "tsv"}:
+        columns = {"columns": {side: (entry.cols or (0,))[0]}} if kind == "tsv" else {}
+        url = {"url": {"both": urls}, side: members[0]} if members else {"url": {side: urls[0]}}
+        return {"format": kind, **url, **columns}
+    if side is not None or len(urls) > 2 or len(members) > (2 if kind in {"plain", "sgm"} else 1):
         raise ConfigError(f"{address} has more files than a corpus may have; name the files that you need by url")
     if len(urls) == 2:
         return {"format": kind, "url": _sides(urls, swapped)}

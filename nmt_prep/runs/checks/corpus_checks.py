@@ -67,7 +67,6 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
         return corpus, []  # checked with its types
     if corpus.format is not None and (problem := _format_problem(corpus.format)):
         return corpus, [(("format",), problem)]
-    corpus = _in_one_file(corpus)
     address, hub_id = corpus.url.catalogue_id, corpus.url.hub_id
     if languages is None and (address or hub_id):
         return corpus, []
@@ -81,6 +80,7 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
     except ValidationError as error:
         problem = "; ".join(map(message_of, error.errors()))
     else:
+        corpus = _in_one_file(corpus)
         # Files of documents are checked with their types.
         files, sides = ((), ()) if corpus.documents else (_file_problems(corpus), _one_side_problems(corpus))
         problem = next(chain(files, _option_problems(corpus), _column_problems(corpus), sides), "")

@@ -20,8 +20,10 @@ BASE = {"name": "t", "languages": {"source": "en", "target": "zh"}, "output_dir"
 def corpus(url: Any, languages: tuple[str, str] = ("en", "zh"), **more: Any) -> dict[str, Any]:
     """Returns the corpus that a url resolves to."""
     sides = {"source": languages[0], "target": languages[1]}
+    made = {"computed": {"bt": {"program": "cat", "input": "target", "output": "text"}}, "sample": {"made": True}}
+    base = {**BASE, **(made if "translate" in more else {}), "languages": sides}
     found = (
-        check_config({**BASE, "languages": sides, "splits": {"train": [{"name": "c", "url": url, **more}]}}, "test")
+        check_config({**base, "splits": {"train": [{"name": "c", "url": url, **more}]}}, "test")
         .splits["train"][0]
         .model_dump(mode="json", exclude_unset=True)
     )
@@ -161,7 +163,9 @@ def index(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         "tsv": entry("en-zh", url="https://x/a.tsv.gz", ext="tsv.gz", cols=(1, 2)),
         "two": entry("en-zh", url=("https://x/a.en", "https://x/a.zh")),
         "tmx": entry("en-zh", url="https://x/a.zip", in_ext="tmx", in_paths=["a.tmx"]),
-        "mono": entry("en", url="https://x/a"),
+        "mono": entry("zh", url="https://x/a.gz"),
+        "member": entry("zh", url="https://x/a.tgz", in_ext="tsv", in_paths=["a.tsv"], cols=(3,)),
+        "other": entry("de", url="https://x/a"),
         "hf": entry("en-zh", url="https://x/a", ext="hfds"),
         "xml": entry("en-zh", url="https://x/a.tgz", in_ext="wmt21xml", in_paths=["a.xml"]),
         "memories": entry("en-zh", url="https://x/a.zip", in_ext="tmx", in_paths=["a.tmx", "b.tmx"]),
@@ -209,6 +213,14 @@ def test_mtdata_id_with_one_file_per_side() -> None:
     assert corpus("mtdata:two", ("zh", "en")) == {"url": url, "format": "plain"}
 
 
+@pytest.mark.usefixtures("index")
+def test_mtdata_id_of_one_language() -> None:
+    made = {"translate": {"by": "bt"}}
+    assert corpus("mtdata:mono", **made) == {"url": {"target": ["https://x/a.gz"]}, "format": "plain", **made}
+    table = {"url": {"both": ["https://x/a.tgz"]}, "format": "tsv", "member": "a.tsv", "columns": {"target": 3}}
+    assert corpus("mtdata:member", **made) == {**table, "source": None, "target": None, **made}
+
+
 @pytest.mark.usefixtures("sets", "index")
 @pytest.mark.parametrize(
     ("url", "message"),
@@ -228,7 +240,8 @@ def test_mtdata_id_with_one_file_per_side() -> None:
         ("sacrebleu:several/en-zh", r"its file t/a.en is in none of its archives"),
         ("sacrebleu:parity/en-zh", r"two sides are files of different formats; use it in decontaminate.against"),
         ("mtdata:nothing", r"mtdata has no such corpus; an id is mtdata:<group>-<name>-<version>-<pair>"),
-        ("mtdata:mono", r"mtdata:mono is not a parallel corpus"),
+        ("mtdata:mono", "the corpus has only the side target: name the other one too, or give translate"),
+        ("mtdata:other", r"mtdata:other is not for en-zh; correct the id or languages"),
         ("mtdata:hf", r"mtdata:hf is in a format that nmt_prep does not read \(hfds\)"),
         ("mtdata:memories", r"mtdata:memories has more files than a corpus may have"),
         ("mtdata:three", r"mtdata:three has more files than a corpus may have"),

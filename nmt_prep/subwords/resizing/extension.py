@@ -19,6 +19,7 @@ from _nmt_prep_core import bpe_learn_merges
 
 from nmt_prep.base.columns import Ragged, TextColumn
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe.pretokenization import spelled
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts
 from nmt_prep.subwords.dialect import CountColumns
 from nmt_prep.subwords.resizing.editing import EditableVocabulary, NewPiece
@@ -63,8 +64,7 @@ def learned_pieces(
     """
     new = [NewPiece(token, _starts(tokenizer, token), special=True) for token in tokens]
     if characters and size:
-        listed = _characters(tokenizer, words)
-        new += _character_pieces(vocabulary, tokenizer, listed, size)
+        new += _character_pieces(vocabulary, tokenizer, words, known, size)
         if len(new) > len(tokens) and not isinstance(tokenizer, ByteBPETokenizer):
             # A character that normalization changes would never be found.
             lacking = {*loaded(new).uncovered([piece.text for piece in new[len(tokens) :]])}
@@ -112,25 +112,36 @@ def _characters(tokenizer: Tokenizer, words: CountColumns) -> list[str]:
     return tokenizer.uncovered(seen)
 
 
+def _most_changed(words: npt.NDArray[np.int64], size: int) -> float:
+    """Returns how often a new piece may occur in words of other languages."""
+    return _CHANGED * int(words.sum()) / size
+
+
 def _character_pieces(
-    vocabulary: EditableVocabulary, tokenizer: Tokenizer, characters: Sequence[str], size: int
+    vocabulary: EditableVocabulary, tokenizer: Tokenizer, words: CountColumns, known: CountColumns, size: int
 ) -> list[NewPiece]:
+    """Returns pieces for characters; other languages keep the pieces that spell theirs, unless these are unknown."""
     new: dict[str, NewPiece] = {}
+    characters, most = _characters(tokenizer, words), _most_changed(known.counts, size)
+    stay = {character for character, count in _character_counts(known).items() if count > most}
     if not isinstance(tokenizer, ByteBPETokenizer):
         score = 0.0 if vocabulary.scores is None else float(vocabulary.scores[vocabulary.lowest or 0])
-        return [NewPiece(text, _starts(tokenizer, text), score=score) for text in characters[:size]]
-    pieces, known = tokenizer.pieces, frozenset(tokenizer.pieces)
+        pieces = (NewPiece(text, _starts(tokenizer, text), score=score) for text in characters)
+        return [piece for piece in pieces if piece.text not in stay or tokenizer.unk_id in piece.starts][:size]
+    names, listed = tokenizer.pieces, frozenset(tokenizer.pieces)
+    begun = {spelled(character.encode()[:end]) for character in stay for end in (2, 3, 4)}
     for row in tokenizer.encode_pretokens(TextColumn.from_strings(characters), 1).to_lists():
-        parts: list[tuple[str, tuple[int, ...]]] = [(pieces[number], (number,)) for number in row]
+        parts: list[tuple[str, tuple[int, ...]]] = [(names[number], (number,)) for number in row]
         made: list[NewPiece] = []
         while len(parts) > 1:
             (left, first), (right, second), *rest = parts
             parts = [(left + right, first + second), *rest]
-            if left + right not in new and left + right not in known:
+            if left + right not in new and left + right not in listed:
                 made.append(NewPiece(left + right, first + second, (left, right)))
         if len(new) + len(made) > size:
             break
-        new |= {piece.text: piece for piece in made}
+        if not any(piece.text in begun for piece in made):
+            new |= {piece.text: piece for piece in made}
     return [*new.values()]
 
 
@@ -194,5 +205,5 @@ def _neighbours(rows: Ragged, counts: npt.NDArray[np.int64], texts: Sequence[byt
     keys = rows.values[pairs].astype(np.int64) << 32 | rows.values[pairs + 1]
     found, places = np.unique(keys, return_inverse=True)
     totals = np.bincount(places, counts[row[pairs]], len(found))
-    frequent = found[totals > _CHANGED * int(counts.sum()) / size].tolist()
+    frequent = found[totals > _most_changed(counts, size)].tolist()
     return {texts[key >> 32] + texts[key & 0xFFFFFFFF] for key in frequent}

@@ -194,3 +194,15 @@ def test_ids_with_gaps_are_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(file))
     with pytest.raises(VocabularyError, match=r"the added token '<x>' is not in model\.vocab, and with ignore_me"):
         extended(path, NEW, 5)
+
+
+def test_characters_of_the_other_languages_keep_their_pieces(tmp_path: Path) -> None:
+    old, new, pieces = extended(byte_file(tmp_path), ["ọ’ọ … ọjọ́"] * 9, 9, others=[*OLD, "it’s slow"])
+    text = [*OLD, "it’s the wood’s"]
+    assert new.encode_batch(text).to_lists() == old.encode_batch(text).to_lists()
+    assert "â̦" not in {piece.text for piece in pieces}
+    old, new, pieces = extended(model(tmp_path, byte_fallback=True, size=340), ["ọ’ọ"] * 9, 9, others=["it’s slow"])
+    assert [piece.text for piece in pieces][:1] == ["ọ"]
+    assert new.encode("it’s") == old.encode("it’s")
+    _, _, pieces = extended(model(tmp_path), ["ọ’ọ"] * 9, 9, others=["it’s slow"])
+    assert {piece.text for piece in pieces} >= {"ọ", "’"}  # an unknown character is known afterwards

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +58,18 @@ def test_pairs_are_fixed_and_dropped_and_further_columns_kept(config: Path, tmp_
         "5 pairs read, 2 kept, 3 dropped (60.0%)\ndropped: empty 1, length 1, length/characters 1\n"
         "fixed lines: control 1, whitespace 2\n"
     )
+
+
+def test_a_program_must_not_write_more_than_it_has_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path))
+    program = [sys.executable, "-S", "-c", "import sys\nfor line in sys.stdin: print(1)\nprint(2)"]
+    config: dict[str, Any] = {"languages": {"source": "en", "target": "de"}, "computed": {"v": {"program": program}}}
+    config["clean"] = {"preset": "none", "rules": {"score": {"v": {"min": 1}}}}
+    (tmp_path / "c.yaml").write_text(json.dumps(config))
+    result = nmt_prep("clean", "--config", tmp_path / "c.yaml", stdin=b"a\tb\n")
+    assert (result.returncode, result.stdout) == (1, "a\tb\n")
+    assert "the value v: " in result.stderr
+    assert "wrote more than it had lines to answer" in result.stderr
 
 
 def test_overrides_of_a_corpus_apply_where_it_is_named(config: Path) -> None:

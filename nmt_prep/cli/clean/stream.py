@@ -51,6 +51,7 @@ from nmt_prep.runs.checks.corpus_checks import StreamCleaning
 from nmt_prep.stages.download import SACREBLEU, fetch_files
 from nmt_prep.stages.extract import wanted_by
 from nmt_prep.text.blocks import spans
+from nmt_prep.text.computed import close_columns
 
 _TAB = ord("\t")
 
@@ -119,6 +120,7 @@ def clean_input(
                 with writing(rejected):
                     rejects.write(joined_lines(block.rejected))
             meter.advance(block.size)
+        close_columns()
 
 
 @dataclass(frozen=True)

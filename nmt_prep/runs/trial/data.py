@@ -44,6 +44,7 @@ from nmt_prep.stages.clean.cleaned_corpora import RuleBounds, cleaned_corpora, s
 from nmt_prep.stages.clean.computed import column_of
 from nmt_prep.stages.clean.duplicates import STEPS
 from nmt_prep.stages.clean.near_rounds import NEAR
+from nmt_prep.text.computed import close_columns
 
 Json: TypeAlias = "dict[str, Any]"
 
@@ -58,7 +59,9 @@ def trial_data(config: Config, number: int, asked: Mapping[str, Collection[int]]
         config = config.model_copy(update={"clean": CleanSettings(preset="none")})
     Clean().check(config)
     run = run_of(config)
-    return _Trial(config, run, draw(config, run, number, asked)).data()
+    found = _Trial(config, run, draw(config, run, number, asked)).data()
+    close_columns()
+    return found
 
 
 class _Trial:

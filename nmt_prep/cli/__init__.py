@@ -1,4 +1,4 @@
-"""The command line: one module per command or group of commands, on top of the Python API."""
+"""The command line: one module per command or command group, on top of the Python API."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ _REMOVED_OPTIONS = {
 
 
 class CommandGroup(TyperGroup):
-    """The group of all commands. The module of a command is loaded when the command is used."""
+    """The group of all commands. Loads a command's module when the command is used."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

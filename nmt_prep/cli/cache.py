@@ -1,4 +1,4 @@
-"""The command cache: the stored values of programs and functions."""
+"""The `cache` command: the stored values of programs and functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command check. :mod:`nmt_prep.runs.inspection` looks at the corpora, this module prints the facts."""
+"""The `check` command: prints what :mod:`nmt_prep.runs.inspection` finds in the corpora."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(
     number: Annotated[int, typer.Option("-n", min=0, help="The number of pairs of each corpus to show.")] = 3,
     as_json: JsonOption = False,
 ) -> None:
-    """Look at the corpora of CONFIG: sizes, members of archives, first pairs, languages. Writes and fetches nothing.
+    """Look at the corpora of CONFIG: sizes, archive members, first pairs, languages. Writes and fetches nothing.
 
     Local files are read, small ones in full. Of remote files, only parts are read: the first megabyte, and the
     directory of a zip. Parts of an archive that cannot be seen without fetching it are listed.

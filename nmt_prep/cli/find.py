@@ -1,4 +1,4 @@
-"""The command find: what catalogues offer for a language pair, as a table, as JSON, or as corpora for a config."""
+"""The `find` command: what catalogs offer for a language pair, as a table, as JSON, or as corpora for a config."""
 
 from __future__ import annotations
 

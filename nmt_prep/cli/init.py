@@ -1,4 +1,4 @@
-"""The command init: a config with comments, from options, from answers to questions, or from a recipe."""
+"""The `init` command: a config with comments, from options, from answers to questions, or from a recipe."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ class _Corpora:
         self.remarks += [*found.remarks, *traps]
 
     def add_given(self, given: Mapping[str, list[str]], *, ask: bool) -> None:
-        """Adds the corpora that options name, and asks for those of splits without any."""
+        """Adds the corpora that options name, and asks for corpora for the splits without any."""
         for split, text in ((split, text) for split, texts in given.items() for text in texts):
             self.add(split, text)
 
@@ -372,7 +372,7 @@ def _fields(text: str, file: Path | None, languages: Languages) -> dict[str, str
 
 
 _FIELD_NAMES = {"source": ("source", "src"), "target": ("target", "tgt", "trg")}
-"""Last parts of names of fields, beside languages, that say which side a text is."""
+"""Field-name endings, beside languages, that say which side a text is."""
 
 _ROW_BYTES = 1 << 24
 
@@ -444,7 +444,7 @@ def _agreed(question: str, default: str = "no") -> bool:
 
 
 def _ask_choice(question: str, literal: Any, default: str) -> Any:
-    """Asks for one of the values of a literal type."""
+    """Asks for one value of a literal type."""
     choices = get_args(literal)
 
     def chosen(text: str) -> str:

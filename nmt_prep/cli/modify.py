@@ -1,4 +1,4 @@
-"""The command modify: a filter that changes pairs as training would, for evaluation sets."""
+"""The `modify` command: a filter that changes pairs as training would, for evaluation sets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _EVALUATION: dict[str, tuple[dict[str, Any], ...]] = {
     "aug-inline-noise": ({"Tags": 0.1, "augment": 1, "tag": 0},),
     "aug-mix": ({"UpperCase": 0.1}, {"TitleCase": 0.1}, {"RemoveEndPunct": 0.1}, {"Typos": 0.3}, {"Noise": 0.05}),
 }
-"""The modifiers of each kind of evaluation set, by its name."""
+"""The modifiers of each evaluation-set kind, by the kind's name."""
 
 
 def modify(

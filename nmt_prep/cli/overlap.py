@@ -1,4 +1,4 @@
-"""The command overlap: which pairs of two files are in both."""
+"""The `overlap` command: which pairs two files share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command pieces: the vocabulary file of a trainer from segmented text."""
+"""The `pieces` command: the vocabulary file of a trainer from segmented text."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def print_new_directory(console: SafeConsole, config: Config) -> None:
 
 
 def plan_table(steps: Sequence[Step]) -> Table:
-    """Returns the table of the stages of a plan."""
+    """Returns a plan's stages as a table."""
     table = plain_table("stage", "state", "why")
     for step in steps:
         table.add_row(step.stage, "up to date" if step.fresh else "would run", step.reason)
@@ -183,7 +183,7 @@ def tasks(
     every: Annotated[bool, typer.Option("--list", help="Also list every task, as done or missing.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Show the progress of the tasks of each stage. Runs nothing.
+    """Show the task progress of each stage. Runs nothing.
 
     The tasks of a stage are known once the stages above it are up to date.
     """
@@ -197,7 +197,7 @@ def tasks(
 
 
 def tasks_table(stages: Sequence[StageTasks], *, running: bool) -> Table:
-    """Returns the table of the tasks of each stage; ``running`` is true while a run is using the directory."""
+    """Returns each stage's tasks as a table; ``running`` is true while a run is using the directory."""
     table = plain_table("stage", "round", ">done", ">of", "state")
     for stage in stages:
         if not stage.rounds:

@@ -1,4 +1,4 @@
-"""The command rejects: pairs that cleaning dropped, side by side."""
+"""The `rejects` command: pairs that cleaning dropped, side by side."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _files(config: Config, wanted: Mapping[str, str | None]) -> Iterator[tuple[s
 
 
 def _hashes(table: pa.Table, seed: int) -> pa.Array:
-    """Returns the keys of a random choice of pairs, which depend on their corpora and rows."""
+    """Returns keys for a random choice of pairs, which depend on each pair's corpus and row."""
     rows = np.asarray(table.column("row").to_numpy(), np.int64)
     keys = np.zeros(len(table), np.uint64)
     names = table.column("corpus").cast(pa.string())

@@ -1,4 +1,4 @@
-"""The command report: the numbers of a run, and how they differ from another run."""
+"""The `report` command: a run's figures, and how they differ from another run."""
 
 from __future__ import annotations
 

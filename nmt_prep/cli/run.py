@@ -1,4 +1,4 @@
-"""The command run, and its summary: a batch, a table and warnings for people, or JSON for programs."""
+"""The `run` command and its summary: a batch, a table and warnings for people, or JSON for programs."""
 
 from __future__ import annotations
 
@@ -202,13 +202,13 @@ def _is_reported(outcomes: Sequence[Outcome]) -> bool:
 
 
 def _splits(config: Config) -> dict[str, SplitInfo]:
-    """Returns the description of each split of the records, in the order of the config."""
+    """Returns a description of each split in the records, in the config's order."""
     splits = records.load_dataset_info(config.run_dir / "records").splits
     return {split: splits[split] for split in config.splits}
 
 
 def outcome_table(outcomes: Sequence[Outcome], *, rounds: bool = False) -> Table:
-    """Returns the table of the stages of a run: time, pairs in and out, drops per reason; of rounds only the time."""
+    """Returns a run's stages as a table: time, pairs in and out, drops per reason; for rounds only the time."""
     table = plain_table("stage", ">time", ">processor", ">pairs in", ">pairs out", "dropped", "details")
     for outcome in outcomes:
         counts = outcome.counts
@@ -238,7 +238,7 @@ def _shards_in_words(config: Config) -> str:
 
 
 def batch_preview(config: Config) -> str:
-    """Returns a description of the first batch of ``read_records``: padded shapes, and the first pairs decoded."""
+    """Returns a description of the first ``read_records`` batch: padded shapes, and the first pairs decoded."""
     if config.records.layout == "causal":
         return _row_preview(config)
     options = config.input.model_dump() | {"documents": config.training.is_plain}  # refused with stages or modifiers

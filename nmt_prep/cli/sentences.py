@@ -1,4 +1,4 @@
-"""The command sentences: aligns the sentences of documents."""
+"""The `sentences` command: aligns the sentences of documents."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def sentences(
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Align the sentences of two documents, or of two directories with files of the same names.
+    """Align the sentences of two documents, or of two directories with equal file names.
 
     Each line of a file is a sentence, or running text is divided with --split. A model of word alignment is learned
     from the documents themselves, from all files of the directories together. A sentence may be aligned with several

@@ -183,7 +183,7 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
 
 
 def describe(name: str, fields: Fields) -> str | None:
-    """Returns an event in words; None if it is meant for programs only."""
+    """Returns an event in words, or None if the event is meant for programs only."""
     wording = _WORDING.get(name)
     return wording(fields) if wording is not None else None
 
@@ -199,7 +199,7 @@ class _QuietListener(Listener):
 def progress_on(console: SafeConsole, *, log_json: Path | None = None) -> Progress:
     """Returns the progress of a command: bars on a terminal, lines elsewhere.
 
-    On a quiet console, only the wait for another run is reported, on standard error, because the command seems to hang.
+    A quiet console reports, on standard error, only the wait for another run, because the command seems to hang.
     Events are also appended to the file ``log_json``, as JSON.
     """
     terminal = console.is_terminal and console.is_interactive

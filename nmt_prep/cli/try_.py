@@ -1,4 +1,4 @@
-"""The command try: a page that shows what the rules of a config do with a sample of its corpora."""
+"""The `try` command: a page that shows what a config's rules do with a sample of its corpora."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def decode(
     like: Annotated[Path | None, typer.Option(metavar="FILE", help=_LIKE)] = None,
     separator: SeparatorOption = None,
 ) -> None:
-    """Decode lines of ids, or of pieces, from standard input to standard output, without padding, sos and eos."""
+    """Decode lines of ids or pieces from standard input to standard output, without padding, sos and eos."""
     if like is not None and documents is None:
         raise typer.BadParameter("--like needs --documents, the piece between two segments")
     check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab, "--like": like})
@@ -206,7 +206,7 @@ def vocab(
     languages: Annotated[str | None, typer.Option(metavar="L1-L2", help=_LANGUAGES)] = None,
     id_layout: LayoutOption = "sentencepiece",
 ) -> None:
-    """Show vocabularies, or those of runs: size, special ids, longest pieces; compare them on a text."""
+    """Show vocabularies, or the vocabularies of runs: size, special ids, longest pieces; compare them on a text."""
     vocabularies = {path: list(_vocabularies(path, id_layout)) for path in paths}
     files = {f"vocabulary {file}": file for listed in vocabularies.values() for _, file, _ in listed}
     check_outputs(STANDARD_OUTPUT, {"--text": text, **files})

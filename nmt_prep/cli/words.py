@@ -1,4 +1,4 @@
-"""The command words: text to words by steps such as Moses' tokenizer, and back; models of truecasing."""
+"""The `words` command: text to words by steps such as Moses' tokenizer, and back; truecasing models."""
 
 from __future__ import annotations
 

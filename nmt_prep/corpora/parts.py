@@ -41,20 +41,20 @@ SCORE = "score:"  # Start of the names of the columns of scores
 
 
 BEFORE: Mapping[Side, str] = {"source": "before:source", "target": "before:target"}
-"""Names of the columns of the repeated segments before a pair in its document: a list of text for each side."""
+"""Names of the columns with the repeated segments before a pair in its document: a list of texts per side."""
 
 
 def score_column(name: str) -> str:
-    """Returns the name of the column of a score."""
+    """Returns the column name of a score."""
     return f"{SCORE}{name}"
 
 
 def part_schema(columns: Iterable[str] = (), *, rows: bool = True) -> pa.Schema:
     """Returns the columns of a part.
 
-    ``row`` is the position of a pair in its corpus before any pair was dropped. ``document`` is the name of the
-    document of the pair, null for a pair without document; consecutive rows with the same name are a document, in the
-    order of ``row``. ``score:<name>`` are the scores that came with the corpus, null for a pair without score.
+    ``row`` is the position of a pair in its corpus before any pair was dropped. ``document`` names the pair's document,
+    or is null for a pair without document; consecutive rows with the same name are a document, in the order of ``row``.
+    ``score:<name>`` are the scores that came with the corpus, null for a pair without score.
 
     Args:
         columns: keys of the columns in the config, sorted.
@@ -90,7 +90,7 @@ class PairFile:
 
     @property
     def text_bytes(self) -> int:
-        """UTF-8 bytes of both sides, without line ends; 0 if they are not known."""
+        """UTF-8 bytes of both sides, without line ends, or 0 if unknown."""
         if self.bytes is not None or self.source_bytes is None or self.target_bytes is None:
             return self.bytes or 0
         return self.source_bytes + self.target_bytes - 2 * self.pairs
@@ -164,8 +164,8 @@ def write_line_parts(
 ) -> list[PairFile]:
     """Writes ``<directory>/<prefix>-<number, 5 digits>.json``, with the row groups and parts of ``write_parts``.
 
-    The pairs have rows and places. A row group with more than 16 MiB of a file, because of lines that are not pairs, is
-    divided.
+    The pairs have rows and places. Divides a row group that takes more than 16 MiB in a file because of lines that are
+    not pairs.
     """
     written: list[PairFile] = []
     groups: list[LineGroup] = []
@@ -264,7 +264,7 @@ def iter_pairs(
 
 
 def other_columns(path: Path) -> dict[str, pa.DataType]:
-    """Returns the names and types of the columns of a part, except text, corpus and row.
+    """Returns the names and types of a part's columns, except text, corpus and row.
 
     A column of dictionary type is listed with the type of its values.
     """

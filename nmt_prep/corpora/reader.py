@@ -1,4 +1,4 @@
-"""Base class of the readers of parallel corpora, and the pairs that they yield."""
+"""Base class for readers of parallel corpora, and the pairs that they yield."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DOCUMENT = "document"  # Key and name of the column of documents
 
 
 def column_type(key: str) -> pa.DataType:
-    """Returns the type of the column of documents, or of a column of scores."""
+    """Returns the type of a document column, or of a score column."""
     return pa.dictionary(pa.int32(), pa.string()) if key == DOCUMENT else pa.float64()
 
 
@@ -107,14 +107,14 @@ class Reader(ABC):
     """Base class: reads one corpus in bounded memory, any number of times.
 
     Attributes:
-        parts: names of the files of a corpus: ``("both",)`` or ``("source", "target")``.
+        parts: names of a corpus's files: ``("both",)`` or ``("source", "target")``.
         suffixes: lower-case ends of file names that imply the format if the config does not state one.
         options: the format-specific keys of a corpus that the reader takes.
-        section: the model of the keys below ``options`` of a corpus; None for no keys.
+        section: the model for the keys below a corpus's ``options``, or None without keys.
         version: increased when the same files give different pairs than before.
         multilingual: true if the languages decide which texts of a file are read.
         lines_apart: true if each line can be read without the others, so that a large file can be read in slices.
-        own_documents: the place of the documents that the format itself has; empty if it has none.
+        own_documents: where the format itself keeps documents, or an empty text if it has none.
         quote: a byte, or empty. Lines can be read apart only if every line contains the byte an even number of times.
         columns: the places in the files of the columns beside the sides, by their keys ``document`` and
             ``scores.<name>``.
@@ -163,7 +163,7 @@ class Reader(ABC):
 
     @abstractmethod
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs in the order of the corpus, in batches of a few megabytes of text.
+        """Yields the pairs in the corpus's order, in batches with a few megabytes of text.
 
         Every row of the corpus is a pair; a pair that must be dropped has a fault.
 
@@ -191,13 +191,13 @@ class Reader(ABC):
 
     @classmethod
     def columns_inside(cls, corpus: Corpus) -> dict[str, int | str]:
-        """Returns the places of columns in the files of a corpus, without columns in separate files."""
+        """Returns the places of columns in a corpus's files, without columns in separate files."""
         places = {key: place.at for key, place in corpus.places.items()}
         return {key: at for key, at in places.items() if at is not None and cls.has_column_at(at)}
 
     @classmethod
     def header_lines(cls, corpus: Corpus) -> int:
-        """Returns the number of lines at the start of each file of a corpus that are not rows."""
+        """Returns how many lines at the start of each corpus file are not rows."""
         return 0
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
@@ -231,7 +231,7 @@ class Reader(ABC):
 
 
 class SeveralFiles(Reader):
-    """Reads a corpus of several groups of files, one after the other."""
+    """Reads a corpus that consists of several file groups, one after the other."""
 
     parts = ()
     options = frozenset()
@@ -301,7 +301,7 @@ def every(batches: Iterator[pa.Array], stride: int) -> Iterator[pa.Array]:
 
 
 def merged_faults(first: Faults | None, second: Faults | None) -> Faults | None:
-    """Returns the fault of each pair: of the first side, or else of the second."""
+    """Returns the fault of each pair: from the first side, or else from the second."""
     if first is None or second is None:
         return second if first is None else first
     return np.where(first != 0, first, second)

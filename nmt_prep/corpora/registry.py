@@ -68,7 +68,7 @@ def format_of(corpus: Corpus) -> str:
 
 
 def parts_of(corpus: Corpus) -> tuple[str, ...]:
-    """Returns the names of the files of a corpus: ``("both",)``, or the sides of the corpus."""
+    """Returns the names of a corpus's files: ``("both",)``, or the sides of the corpus."""
     if corpus.documents is not None:
         return corpus.sides or ("both",)
     parts = reader_of(format_of(corpus)).parts

@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", 
 
 
 def value_of(value: object, key: str, where: str) -> Value:
-    """Returns the score or document name in a text or number; None for None and for text of white space only."""
+    """Returns the score or document name in a text or number, or None if the value is None or white space."""
     if key != DOCUMENT:
         return score_of(value, key.removeprefix("scores."), where)
     if value is None:
@@ -43,7 +43,7 @@ def value_of(value: object, key: str, where: str) -> Value:
 
 
 def column_of(values: pa.Array, key: str, where: Callable[[int], str]) -> pa.Array:
-    """Returns a column of a batch, of the type of :func:`~nmt_prep.corpora.reader.column_type`."""
+    """Returns a batch's column, with the type that :func:`~nmt_prep.corpora.reader.column_type` gives."""
     column = _documents_of(values) if key == DOCUMENT else _scores_of(values)
     if column is None:  # Arrow does not say which value is wrong, and refuses some numbers that Python takes
         named = [value_of(value, key, where(index)) for index, value in enumerate(values.to_pylist())]
@@ -140,7 +140,7 @@ def document_starts(documents: pa.DictionaryArray) -> npt.NDArray[np.int64]:
 
 
 def score_of(value: object, name: str, where: str) -> float | None:
-    """Returns the score in a text or number; None for None and for text of white space only."""
+    """Returns the score in a text or number, or None if the value is None or white space."""
     if value is None:
         return None
     number = math.nan

@@ -61,7 +61,7 @@ def line_slice(path: Path, bounds: Bounds, steps: StepRange | None = None) -> Li
 
 
 def whole_lines(steps: Mapping[str, StepRange]) -> dict[str, LineSlice]:
-    """Returns slices of all lines of files, with all steps of these files."""
+    """Returns slices for all lines in files, with all steps of these files."""
     return {part: LineSlice(0, whole.step * len(whole.hashes), 1, whole) for part, whole in steps.items()}
 
 
@@ -78,11 +78,11 @@ class RangeCounts:
 def count_range(
     path: Path, start: int, end: int, encoding: str, quote: bytes, tick: Callable[[int], None]
 ) -> RangeCounts:
-    """Counts the newlines and quotes of a range of a file.
+    """Counts the newlines and quotes in a range of a file.
 
     Args:
-        quote: a byte to count as well; empty for none.
-        tick: called with the number of bytes of each step.
+        quote: a byte to count as well, or empty to count only newlines.
+        tick: called with each step's byte count.
     """
     newlines: list[int] = []
     quotes, parities = 0, set[int]()
@@ -103,7 +103,7 @@ def count_range(
 
 @dataclass(frozen=True)
 class LineIndex:
-    """The approximate offsets of the lines of a file."""
+    """Approximate line offsets in a file."""
 
     size: int  # bytes in the file
     before: npt.NDArray[np.int64]  # newlines before each step, and before the end; int64, shape `[steps + 1]`
@@ -160,7 +160,7 @@ def cut(indices: Mapping[str, LineIndex]) -> list[dict[str, Bounds]]:
 
 
 def line_count(path: Path, encoding: str) -> int | None:
-    """Returns the number of lines of a file; None if newlines are not single bytes in its encoding."""
+    """Returns the file's line count, or None if newlines are not single bytes in its encoding."""
     if not one_byte_newlines(encoding):
         return None
     size = path.stat().st_size

@@ -191,7 +191,7 @@ def _holds_no_file(path: Path) -> bool:
 
 
 def _listed(manifest: Path, beside: str) -> Iterable[str]:
-    """Returns the files of a manifest in one directory; none if it cannot be read, which is reported elsewhere."""
+    """Returns a manifest's files in one directory, or no files if the manifest is unreadable (reported elsewhere)."""
     with suppress(OutputError):
         found = read_manifest(manifest)
         if found is not None:

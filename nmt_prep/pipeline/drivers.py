@@ -69,8 +69,8 @@ class TaskNotes:
     def results(self, pending: RoundTasks[T, R], *, check: bool = True) -> dict[str, R]:
         """Returns the usable results of a round by the keys of their tasks.
 
-        The directory is listed, which makes NFS ask the server. A lookup of a single file could be answered from a
-        cache that is a minute old and misses results of other members of a job array.
+        The directory is listed, which makes NFS ask the server. A cached lookup of a single file could be a minute old
+        and miss results from other job-array members.
         """
         there = {note.name for note in self._directory.iterdir()} if self._directory.is_dir() else set()
         results: dict[str, R] = {}
@@ -229,7 +229,7 @@ def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, 
 
 
 def list_rounds(names: Sequence[Round[Any, Any]], rounds: Rounds[P], notes: TaskNotes) -> list[RoundState]:
-    """Returns the state of each round of a stage. Runs no task, writes nothing and contacts no network."""
+    """Returns the state of each round in a stage. Runs no task, writes nothing and contacts no network."""
     known: dict[str, RoundState] = {}
 
     def step(pending: RoundTasks[T, R]) -> list[R] | None:

@@ -38,7 +38,7 @@ class Freshness:
         return manifest
 
     def reason(self, stage: AnyStage, above: Mapping[str, Manifest], force: Collection[str] = ()) -> str:
-        """Returns why a stage must run; empty if it is fresh."""
+        """Returns why a stage must run, or an empty text if the stage is up to date."""
         inputs = self.inputs(stage, above)
         if stage.name in force:
             return "requested by --force"

@@ -50,7 +50,7 @@ def run_lock(
 
 
 def is_running(workspace: Workspace) -> bool:
-    """Returns True if a run (not only a share of one) holds the lock of a directory. Writes nothing."""
+    """Returns True if a run (not only a share of one) holds a directory's lock. Writes nothing."""
     try:
         handle = os.open(workspace.private / "lock", os.O_RDONLY)
     except OSError:

@@ -77,7 +77,8 @@ class Manifest:
     def files_in(self, directory: str = "") -> list[str]:
         """Returns the names of the files in the stage's directory, or in one beside it, relative to that directory.
 
-        The key in ``files`` of a file in a directory ``rejected`` beside the stage's own begins with ``../rejected/``.
+        In ``files``, the key for a file in a directory ``rejected`` beside the stage's own begins with
+        ``../rejected/``.
         """
         if directory:
             prefix = f"../{directory}/"
@@ -160,7 +161,7 @@ def _value_changes(key: str, before: object, now: object) -> Iterator[str]:
 
 
 def _short(item: object) -> str:
-    """Returns an item of a list; of a long mapping, only the beginning."""
+    """Returns an item of a list, and only the beginning if the item is a long mapping."""
     text = _json(item)
     return f"{text[:60]}…" if isinstance(item, dict) and len(text) > 60 else text
 

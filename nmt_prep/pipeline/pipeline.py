@@ -239,7 +239,7 @@ class Pipeline:
         return ShareOutcome(share, ran, state)
 
     def stage_of(self, round_name: str) -> AnyStage:
-        """Returns the stage of a round whose tasks can be shared."""
+        """Returns a round's stage, whose tasks can be shared."""
         for stage in self.stages:
             rounds = (*stage.rounds, *stage.rounds_for(self.config))
             if any(round_.shareable and round_.name == round_name for round_ in rounds):
@@ -249,7 +249,7 @@ class Pipeline:
         raise ArgumentError(f"there is no round {round_name!r} to share; the rounds are {known}")
 
     def _above(self, last: AnyStage, round_name: str) -> dict[str, Manifest]:
-        """Returns the manifests of the stages before the stage of a round, which must be fresh."""
+        """Returns the manifests of the stages before a round's stage; they must be up to date."""
         above: dict[str, Manifest] = {}
         place = self.stages.index(last)
         for stage in self.stages[:place]:
@@ -315,7 +315,7 @@ class Pipeline:
         )
 
     def _digests_of(self, making: _Making, result: Result[Any]) -> dict[str, str]:
-        """Returns the digests of all files of a result, each of which must exist."""
+        """Returns the digests of a result's files, each of which must exist."""
         names, directory = result.files, making.directory
         if names is None:
             files = (path for place in making.places for path in place.rglob("*"))

@@ -51,7 +51,7 @@ class Round(Generic[T, R]):
         Use it as ``results = yield from ROUND.run(tasks)``.
 
         Args:
-            total: sum of the progress of all tasks, in ``unit``; None if unknown.
+            total: summed progress of all tasks, in ``unit``, or None if unknown.
             valid: returns True if a result stored by an earlier run is still usable. It may contact a network, so it is
                 not called for listing.
         """

@@ -88,7 +88,7 @@ class RunNotes(Listener):
 
 
 def peaks() -> tuple[int, int]:
-    """Returns the peak memory in bytes of this process, and of its largest child; 0 if unknown."""
+    """Returns the peak memory in bytes of this process and of its largest child, or 0 if unknown."""
     try:
         match = re.search(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text("ascii"), re.MULTILINE)
     except OSError:

@@ -83,7 +83,7 @@ class Outputs:
         return found
 
     def observed(self, stage: type[AnyStage]) -> Any:
-        """Returns the observations of a stage, of type ``stage.observed``.
+        """Returns a stage's observations, of type ``stage.observed``.
 
         A stage without ``observes`` may use it only to decide what to observe itself.
 
@@ -111,7 +111,7 @@ def outputs_in(root: Path, stages: Iterable[type[AnyStage] | AnyStage], config: 
 
 @dataclass(frozen=True)
 class Job(Outputs):
-    """The inputs and tools of a running stage: outputs of earlier stages, directories to write to, and the engine."""
+    """A running stage's inputs and tools: outputs of earlier stages, directories to write to, and the engine."""
 
     fingerprint: str  # fingerprint of the stage, as in its manifest
     # directory for the stage's output, installed as `root / Stage.directory` at the end; `beside` returns the others
@@ -147,7 +147,7 @@ class Result(Generic[O]):
 
 @dataclass(frozen=True)
 class NoOutput:
-    """The output of a stage that only writes files."""
+    """Output of a stage that only writes files."""
 
 
 class Stage(ABC, Generic[O, P]):
@@ -156,7 +156,7 @@ class Stage(ABC, Generic[O, P]):
     Type parameters: ``O``, the type of the output; ``P``, the type that :meth:`work` returns to :meth:`finish`.
 
     Attributes:
-        name: name of the stage, on the command line and in the manifest.
+        name: the stage's name, on the command line and in the manifest.
         version: must be increased if the same inputs would give other bytes than before.
         directory: the path that it owns, below the directory of the run.
         beside: names of other directories that it owns there, for files that no other stage reads. They are installed
@@ -209,7 +209,7 @@ class Stage(ABC, Generic[O, P]):
 
     @abstractmethod
     def settings(self, config: Config) -> dict[str, object]:
-        """Returns the values of the config that the output depends on, by dotted key."""
+        """Returns the config values that the output depends on, by dotted key."""
 
     def check(self, config: Config) -> None:
         """Checks files and services outside of the run's directory that the config names. Called before any stage runs.
@@ -223,11 +223,11 @@ class Stage(ABC, Generic[O, P]):
         return {}
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
-        """Returns a reason to run the stage although its inputs are unchanged; empty if there is none."""
+        """Returns a reason to run the stage although its inputs are unchanged, or an empty text."""
         return ""
 
     def renew(self, job: Job, earlier: Manifest) -> Result[O] | None:
-        """Derives the output from existing files with the same fingerprint; None if the stage must run.
+        """Derives the output from existing files with the same fingerprint; returns None if the stage must run.
 
         Called if :meth:`outdated` gives a reason and the files match the manifest.
         """
@@ -265,7 +265,7 @@ AnyStage: TypeAlias = "Stage[Any, Any]"  # A stage, whatever its output
 
 
 def observed_in(manifest: Manifest, stage: type[AnyStage]) -> Any:
-    """Returns the observations of a stage, of type ``stage.observed``, from its manifest."""
+    """Returns a stage's observations, of type ``stage.observed``, from its manifest."""
     try:
         return parse_json_as(stage.observed, manifest.observed)
     except ValueError as error:

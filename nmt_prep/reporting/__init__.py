@@ -45,7 +45,7 @@ def side_name(summary: Json, side: str) -> str:
 
 
 def about(warning: Json) -> str:
-    """Returns split and corpus of a warning, such as ``train/news``; empty if it is about the whole run."""
+    """Returns a warning's split and corpus, such as ``train/news``, or an empty text for the whole run."""
     return "/".join(filter(None, [warning["split"], warning["corpus"]]))
 
 

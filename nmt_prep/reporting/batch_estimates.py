@@ -149,7 +149,7 @@ def _packed(index: SplitIndex, info: DatasetInfo, split: str) -> BatchEstimate:
 
 
 def _padded(lengths: Int64s, sizes: Int64s) -> int:
-    """Returns the number of cells of one side, given the lengths of all pairs and the number of pairs of each batch."""
+    """Returns the cell count of one side, given all pair lengths and each batch's pair count."""
     if not len(sizes):
         return 0
     return int((np.maximum.reduceat(lengths, np.cumsum(sizes) - sizes) * sizes).sum())

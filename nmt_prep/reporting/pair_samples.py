@@ -29,7 +29,7 @@ from nmt_prep.training.records.shuffle_plan import GlobalShuffle
 SAMPLE_PAIRS = 20_000  # Maximum number of pairs in the sample of a corpus
 
 SPLIT_PAIRS, LEAST_PAIRS = 100_000, 1000
-"""Maximum number of sampled pairs of a split; number of pairs that each corpus may have even beyond it."""
+"""Maximum number of sampled pairs per split, and the number per corpus that is kept even beyond this maximum."""
 
 EXAMPLES = 10  # Number of random examples of a corpus
 LONGEST = 3  # Number of longest pairs of a corpus
@@ -50,7 +50,7 @@ class EncodedPair:
 
 @dataclass(frozen=True)
 class CorpusSample:
-    """The choice of the sample of a corpus."""
+    """Chooses the sampled pairs of a corpus."""
 
     pairs: int  # number of pairs of the corpus
     seed: int  # seed of the config
@@ -67,7 +67,7 @@ class CorpusSample:
 
 @dataclass
 class PairSample:
-    """Counts of the sampled pairs of a corpus or a part, and of the ids of all pairs."""
+    """Counts the sampled pairs of a corpus or a part, and the token IDs of all its pairs."""
 
     # for each side, the number of occurrences of each id in all pairs, frames included: int64, shape `[vocabulary]`
     ids: dict[Side, npt.NDArray[np.int64]]
@@ -114,7 +114,7 @@ class PairSample:
 
 
 class SampleCollector:
-    """Collects the sample of consecutive pairs of a corpus, batch by batch."""
+    """Collects a corpus's sample from consecutive pairs, batch by batch."""
 
     def __init__(self, sample: CorpusSample, first_row: int, sizes: Mapping[Side, int], frames: Mapping[Side, Frame]):
         rows = sample.rows()

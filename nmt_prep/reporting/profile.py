@@ -1,4 +1,4 @@
-"""The profile of the encoded text: counts of the samples, which the manifest of ``encode`` keeps for the report."""
+"""Profile of the encoded text: sample counts, which the manifest of ``encode`` keeps for the report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LENGTH_EDGES = (*range(1, 8), *(step << octave for octave in range(1, 19) for st
 """First length of each bin. Lengths of 1 to 8 have a bin each, then an octave has four; the last bin has no end."""
 
 RATIO_EDGES = tuple(2.0 ** (step / 4) for step in range(-15, 16))
-"""Upper ends of the bins of target length / source length, four an octave from 1/16 to 16; a last bin has no end."""
+"""Upper ends of the bins for target length / source length: four per octave from 1/16 to 16; the last bin is open."""
 
 Numbers: TypeAlias = "npt.NDArray[np.integer[Any]]"
 
@@ -141,7 +141,7 @@ def vocabulary_use(
     """Returns the use of the vocabulary by a side of a split.
 
     Args:
-        ids: number of occurrences of each id, without frames: int64, shape ``[vocabulary]``.
+        ids: count per token ID, without frames: int64, shape ``[vocabulary]``.
     """
     unknown = tokenizer.unk_id
     ranked = np.argsort(-ids, kind="stable")
@@ -216,7 +216,7 @@ def ratio_counts(source: Numbers, target: Numbers) -> list[int]:
 
 
 def joint_counts(source: Numbers, target: Numbers) -> list[tuple[int, int, int]]:
-    """Returns the cells of the histogram of source and target lengths: both bins and the count. Omits empty cells."""
+    """Returns the nonempty cells of the source and target length histogram: both bins and the count."""
     bins = length_bins(source) * len(LENGTH_EDGES) + length_bins(target)
     cells, counts = np.unique(bins, return_counts=True)
     return [(*divmod(int(cell), len(LENGTH_EDGES)), int(count)) for cell, count in zip(cells, counts, strict=True)]
@@ -251,14 +251,14 @@ def combined(corpora: Json) -> Json:
 
 
 def summed(histograms: Iterable[Sequence[float]]) -> list[float]:
-    """Returns the sum of histograms of any length."""
+    """Returns the sum of several histograms, which may differ in length."""
     listed = list(histograms)
     size = max(map(len, listed), default=0)
     return [sum(counts[place] for counts in listed if place < len(counts)) for place in range(size)]
 
 
 def _scaled(histograms: Iterable[tuple[Json, Sequence[int]]]) -> list[int]:
-    """Returns the sum of histograms of samples, scaled to all pairs of their corpora."""
+    """Returns the summed sample histograms, each scaled to its corpus's pair count."""
     return [
         round(value) for value in summed([_whole(corpus, count) for count in counts] for corpus, counts in histograms)
     ]
@@ -319,7 +319,7 @@ _SIZES_SHOWN = 100
 
 
 def _weights(records_dir: Path, info: DatasetInfo, split: str) -> Json:
-    """Returns quantiles and the mean of the weights of a sample of the pairs."""
+    """Returns the quantiles and the mean of the sampled pairs' weights."""
     index = first_shards(records_dir, info, split)
     assert index is not None
     weights = index.column_of("weight", np.arange(len(index.runs.pairs)))

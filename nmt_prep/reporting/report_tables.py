@@ -51,7 +51,7 @@ STAGES_HEAD = ("stage", "pairs", "mixture", "epochs", "modifiers")
 
 
 def stage_rows(stages: Iterable[Json]) -> list[list[str | int]]:
-    """Returns the cells of the stages of training."""
+    """Returns the table cells for the training stages."""
     return [
         [
             stage["name"],
@@ -105,7 +105,7 @@ def translation_table(summary: Json) -> Table:
 
 
 def document_table(summary: Json) -> Table:
-    """Returns the numbers of documents, sentences and beads of corpora of documents."""
+    """Returns document, sentence and bead counts of the document corpora."""
     rows = [
         [
             f"{split}/{corpus}",
@@ -137,7 +137,7 @@ def segment_table(summary: Json) -> Table:
 
 
 def weight_table(summary: Json) -> Table:
-    """Returns the distribution of the weights of each split."""
+    """Returns the weight distribution of each split."""
     rows = [
         [
             split,
@@ -184,7 +184,7 @@ def language_table(summary: Json) -> Table:
 def comparison_table(summary: Json) -> Table:
     """Returns how several vocabularies divide the same texts.
 
-    Parity is the number of pieces per piece of the first text. Only texts with the same meaning have one.
+    Parity is the piece count relative to the first text. Only texts with the same meaning have one.
     """
     rows: list[list[str | int]] = []
     for name, fits in summary.get("comparison", {}).items():
@@ -237,7 +237,7 @@ def fix_table(summary: Json) -> Table:
 
 
 def leak_table(summary: Json) -> Table:
-    """Returns the numbers of segments of test sets in the corpora."""
+    """Returns how many test-set segments occur in the corpora."""
     rows = [
         [
             f"{split}/{leak['corpus']}",
@@ -297,7 +297,7 @@ _BATCHES = ["batches an epoch", "pairs a batch", "ids a batch", "padding", "pair
 
 
 def row_table(summary: Json) -> Table:
-    """Returns the lengths of the rows of each split, in the tokens of the model."""
+    """Returns the row lengths of each split, in model tokens."""
     rows = [
         [
             split,

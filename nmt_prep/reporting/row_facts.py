@@ -62,7 +62,7 @@ def _of_split(records_dir: Path, info: DatasetInfo, split: str, tokenizer: Token
 
 
 def _fill(lengths: npt.NDArray[np.int32], length: int) -> float:
-    """Returns the share of the cells of packed rows that hold ids."""
+    """Returns the share of cells in packed rows that hold token IDs."""
     if not len(lengths):
         return 0.0
     rows = int(pack_sequences(lengths, length).max(initial=-1)) + 1

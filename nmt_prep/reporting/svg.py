@@ -1,8 +1,8 @@
 """Plots as inline SVG: bars, curves and heat maps that are as wide as the page allows.
 
-The drawing of a plot is an inner ``svg``, which is stretched. Labels are outside of the drawing, at percentages of the
-width, so that their size stays the same. The labels of counts are in a gutter at the left. Colours come from the style
-sheet, by class.
+The drawing of a plot is an inner ``svg``, which is stretched. Labels are outside of the drawing, positioned in percent,
+so that their size stays the same. The labels of counts are in a gutter at the left. Colours come from the style sheet,
+by class.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def scaled(value: float, most: float, *, log: bool = False) -> float:
 
 
 def count_ticks(most: float, *, log: bool = False) -> list[Tick]:
-    """Returns labels of an axis of counts."""
+    """Returns labels for an axis of counts."""
     if most <= 0:
         return []
     if log:

@@ -57,7 +57,7 @@ class Run:
 
     @property
     def counts(self) -> pa.Table:
-        """The number of pairs of each corpus after each step, null for steps that it did not take.
+        """Pair count of each corpus after each step, null for steps that the corpus did not take.
 
         The columns are ``split``, ``corpus``, ``read``, ``compiled``, ``cleaned`` and ``encoded``.
         """

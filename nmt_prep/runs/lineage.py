@@ -76,7 +76,7 @@ class Lineage:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs of the split."""
+        """Pair count of the split."""
         return self._plan.rows
 
     @cached_property
@@ -265,7 +265,7 @@ class CorpusRows:
         return ArgumentError("\n  ".join(lines))
 
     def _counted(self, parts: list[PairFile], own: list[int], number: int) -> tuple[int, int]:
-        """Returns the part of the n-th pair of the corpus, and its number there."""
+        """Returns the part that contains the corpus's n-th pair, and the pair's index in that part."""
         for place in own:
             if number < parts[place].pairs:
                 return place, number
@@ -281,7 +281,7 @@ class CorpusRows:
         return numbered(reader.pairs(), 0)
 
     def _rejection(self, row: int) -> tuple[str, str]:
-        """Returns the stage after compile that dropped a row, and the reason as far as it is known."""
+        """Returns the stage after `compile` that dropped a row, and the reason as far as it is known."""
         for split, path in rejected_files(self._outputs):
             for batch in iter_pairs(path) if split in self._splits else ():
                 for place in np.flatnonzero(batch.column("row").to_numpy() == row).tolist():

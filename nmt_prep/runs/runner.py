@@ -146,11 +146,11 @@ def run_share(
     progress: Progress | None = None,
     lock_file: str | os.PathLike[str] | None = None,
 ) -> ShareOutcome:
-    """Runs a share of one round of tasks on threads of this process, as a member of a job array.
+    """Runs a share of one round's tasks on threads of this process, as a member of a job array.
 
     Members may run in any order, at the same time, and repeatedly. All earlier stages and rounds must be up to date.
-    Members do not complete a stage: a later :func:`run` does, after running any missing tasks. Except for ``share``,
-    the round and the share of its tasks, the arguments are those of :func:`run`.
+    Members do not complete a stage: a later :func:`run` does, after running any missing tasks. Takes the arguments of
+    :func:`run`, and ``share``: the round and the share of its tasks.
 
     Raises:
         ArgumentError: there is no such round.
@@ -189,7 +189,7 @@ def tasks(
     *,
     lock_file: str | os.PathLike[str] | None = None,
 ) -> list[StageTasks]:
-    """Returns the progress of the tasks of each stage; the arguments are those of :func:`plan`.
+    """Returns the task progress of each stage; the arguments are the same as for :func:`plan`.
 
     Runs nothing and writes nothing.
     """
@@ -197,15 +197,15 @@ def tasks(
 
 
 def check_current(config: Config, last: type[AnyStage], what: str) -> None:
-    """Checks that the output of a stage is the one that the config asks for.
+    """Checks that a stage's output is the output that the config requests.
 
     Args:
         config: the config.
         last: the stage.
-        what: name of the output in the plural, for the message.
+        what: plural name of the output, for the message.
 
     Raises:
-        OutputError: the stage or an earlier one would run again.
+        OutputError: this stage or an earlier stage would run again.
     """
     for step in plan(config):
         if not step.fresh:

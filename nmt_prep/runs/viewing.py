@@ -1,4 +1,4 @@
-"""Chooses pairs of a run, one batch of a part or of a shard at a time."""
+"""Chooses a run's pairs, one batch from a part or shard at a time."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _check_corpus(wanted: Wanted, names: Iterable[str]) -> None:
 
 
 def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row, int]:
-    """Returns where a record comes from, and the number of records of its split.
+    """Returns where a record comes from, and its split's record count.
 
     Args:
         pieces: true to add the pieces of each side.
@@ -319,7 +319,7 @@ class _Decoder:
 def _picked(wanted: Wanted, files: Sequence[_Pairs], *, of_corpus: bool) -> Iterator[Row]:
     """Yields the first pairs that match, or a random choice of those that match, in their order.
 
-    ``of_corpus`` is true if all pairs of the files are of the requested corpus.
+    ``of_corpus`` is true if all pairs in the files belong to the requested corpus.
     """
     batches = (file.read(batch) for file in files for batch in range(len(file.sizes())))
     matching = (row for batch in batches for row in _matching(batch, wanted))

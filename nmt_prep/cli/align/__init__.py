@@ -64,10 +64,10 @@ def align(
     A line of the input is source, tab, target, or source ||| target. Words count from 0. A pair with an empty side
     has an empty line.
 
-    With CONFIG, the links of the pairs of a split are written, in the order of its parts; nothing is read.
+    With CONFIG, write the links of a split's pairs, in the order of its parts. Nothing is read.
 
-    Without --model, a model is learned from the input, which is kept in a temporary file. A pair of the input is then
-    scored without its own counts and those of its copies.
+    Without --model, a model is learned from the input, which is kept in a temporary file. Each input pair is then
+    scored leave-one-out: the pair and its copies are excluded from the counts.
     """
     if config is not None:
         if any((model, prior, save, scores, adequacy, pretokenized)):
@@ -113,8 +113,7 @@ def shortlist(
 ) -> None:
     """Write lex.s2t and lex.t2s: which pieces of the vocabularies are linked, and how probably.
 
-    Marian and Bergamot read these files as lexical shortlists. The links of words become links of the pieces that they
-    consist of.
+    Marian and Bergamot read these files as lexical shortlists. Word links become links between the words' pieces.
     """
     console = SafeConsole(stderr=True, quiet=quiet)
     with interruptible("interrupted"), progress_on(console) as progress:

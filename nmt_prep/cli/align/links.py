@@ -35,7 +35,7 @@ from nmt_prep.subwords.tokenizer import Tokenizer
 
 
 def write_links(config: Path, overrides: Iterable[str], split: str, output: Path | None) -> None:
-    """Writes the links of a split of a run, a line for each pair.
+    """Writes the links of a run's split, one line per pair.
 
     Args:
         output: the file; None for standard output.

@@ -100,5 +100,5 @@ def copies_of(text: Spool) -> Integers:
 
 
 def text_columns(batch: Batch) -> tuple[TextColumn, TextColumn]:
-    """Returns the sides of a batch of text."""
+    """Returns the two sides of a text batch."""
     return TextColumn(*batch[:2]), TextColumn(*batch[2:])

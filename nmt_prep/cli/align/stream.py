@@ -38,7 +38,7 @@ with delayed_imports():  # only for --adequacy
     from nmt_prep.cleaning.adequacy import classifier_training as learning
 
 _FEW_KNOWN = 0.75
-"""Share of known words below which the command warns of the model. Text in the languages of a model has 0.9 or more,
+"""Share of known words below which the command warns about the model. Text in the languages of a model has 0.9 or more,
 text in others 0.7 or less."""
 
 _SEED = 1  # Seed of the classifier: a run with this seed learns the same classifier from the same model and pairs
@@ -60,7 +60,7 @@ class StreamOptions:
 
 
 def align_stream(options: StreamOptions, console: SafeConsole, progress: Progress) -> None:
-    """Writes the links of the pairs of standard input to standard output, and their scores to a file."""
+    """Writes links for the pairs of standard input to standard output, and their scores to a file."""
     threads = options.threads or available_cores()
     if options.save is not None:
         check_writable(options.save)
@@ -260,7 +260,7 @@ def _loaded(path: Path, options: StreamOptions) -> Model:
 
 
 def _check_languages(model: Model, source: TextColumn, target: TextColumn, threads: int, console: SafeConsole) -> None:
-    """Compares the words of the input with those of a model; only warns if the input or the model has few words."""
+    """Compares the input's words with a model's words, and only warns if the input or the model has few words."""
     known = model.known(source, target, threads)
     swapped = model.known(target, source, threads)
     shares = f"the model knows {known[0]:.0%} of the source words and {known[1]:.0%} of the target words"

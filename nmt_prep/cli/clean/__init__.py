@@ -1,4 +1,4 @@
-"""The command clean: a filter from standard input to standard output."""
+"""The `clean` command: a filter from standard input to standard output."""
 
 from __future__ import annotations
 

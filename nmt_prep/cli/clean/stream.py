@@ -216,7 +216,7 @@ def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ah
 def _finders(
     loaded: StreamCleaning, config: Path, number: int, progress: Progress
 ) -> tuple[list[LeakFinder | None], list[EvaluationSet]]:
-    """Returns finders of the segments of the evaluation sets that a config names (None for no sets), and the sets."""
+    """Returns segment finders for a config's evaluation sets (None without sets), and the sets."""
     settings, sets = loaded.decontaminate, list[EvaluationSet]()
     if not settings.against:
         return [None] * number, sets
@@ -242,7 +242,7 @@ def _sources(
 
 
 def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress: Progress) -> Iterator[dict[str, Path]]:
-    """Fetches and extracts the files of corpora; yields the files of a corpus by part."""
+    """Fetches and extracts corpus files; yields a corpus's files by part."""
     if not corpora:
         return
     limits, lock = ExtractSettings(), LockFile(lock_path(config))
@@ -262,7 +262,7 @@ def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress:
 
 
 def lines_of(workers: Sequence[Worker], sets: Sequence[EvaluationSet]) -> Iterator[str]:
-    """Yields the counts of the filter as lines of text."""
+    """Yields the filter's counts as lines of text."""
     counts = reduce(add, (worker.counts for worker in workers))
     dropped = counts.pairs_in - counts.pairs_out
     share = 100 * dropped / max(counts.pairs_in, 1)

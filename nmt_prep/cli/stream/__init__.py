@@ -1,4 +1,4 @@
-"""The command stream: the pairs of a run as lines, epoch after epoch, for any trainer."""
+"""The `stream` command: a run's pairs as lines, epoch after epoch, for any trainer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens the stream of a config, of a run or of OpusTrainer's YAML."""
+"""Opens the stream of a config, a run or an OpusTrainer YAML file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command view: pairs as a stage left them, and the steps of a pair from its file to its record."""
+"""The `view` command: pairs as a stage left them, and a pair's steps from its file to its record."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _check_trace(given: Mapping[str, object]) -> None:
 
 
 def _print_trace(config: Config, split: str, where: str, *, pieces: bool, as_json: bool) -> None:
-    """Prints where a record comes from; the errors are those of :func:`nmt_prep.runs.viewing.trace`."""
+    """Prints where a record comes from; raises the same errors as :func:`nmt_prep.runs.viewing.trace`."""
     traced, total = pairs.trace(config, split, where, pieces=pieces)
     console = open_console(log_width=80)
     if as_json:
@@ -154,7 +154,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _number(value: object) -> str:
-    """Returns a number or name for a cell of a table; nothing for None."""
+    """Returns a count or name for a table cell, or an empty text for None."""
     return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
 
 

@@ -38,7 +38,7 @@ Kind: TypeAlias = Literal["tar", "zip", "file"]
 
 @dataclass(frozen=True)
 class Beginning:
-    """The decompressed beginning of a member, or all of it."""
+    """The decompressed beginning of a member, or the whole member."""
 
     member: str  # empty for a file that is not an archive
     path: Path
@@ -85,7 +85,7 @@ def contents_of(
     In a large tar, members after the last requested one are not listed.
 
     Args:
-        most: maximum number of decompressed bytes of a member to write.
+        most: maximum number of decompressed bytes to write per member.
     """
     contents = Contents("file", beginnings={name: [] for name in wanted})
     stream = _Beginning(whole=opened.whole)
@@ -165,7 +165,7 @@ def _chunks(stream: Readable) -> Iterator[bytes]:
 
 
 class _Beginning:
-    """The decompressed stream of a tar, or of the beginning of one."""
+    """The decompressed stream of a whole tar, or of its beginning."""
 
     def __init__(self, *, whole: bool) -> None:
         self.taken = 0  # number of bytes read

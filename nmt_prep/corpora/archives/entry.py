@@ -1,4 +1,4 @@
-"""Archives, their entries, names of members, and the limits of extraction."""
+"""Archives, their entries and member names, and the extraction limits."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class DamagedError(ArchiveError):
 
 
 class Budget:
-    """Counts the output of an archive, and raises once it exceeds the limits."""
+    """Counts an archive's output bytes, and raises an error once they exceed the limits."""
 
     def __init__(self, path: object, size: int, limits: Limits) -> None:
         """Sets the limits for an archive of ``size`` bytes."""
@@ -80,7 +80,7 @@ class Budget:
         self._check(count, most, f"it has more than {most} members")
 
     def check_total(self, total: int) -> None:
-        """Raises if the output is out of proportion to the size of the archive."""
+        """Raises an error if the output is out of proportion to the archive's size."""
         what = f"it expands to more than {self.limits.max_ratio} times its size, like a decompression bomb"
         self._check(total, self._most, what)
 
@@ -230,8 +230,8 @@ _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)")  # a first bl
 def decompressed(stream: Peekable) -> Readable:
     """Returns the decompressed stream; the stream itself if it does not begin with the magic bytes of a compression.
 
-    No UTF-8 text begins with the magic bytes of gzip, xz or zstd. A text that begins with the ten bytes of bzip2, or
-    the four of a frame of zstd to skip, is possible, but not to be expected.
+    No UTF-8 text begins with the magic bytes of gzip, xz or zstd. A text can begin with bzip2's ten bytes, or with the
+    four bytes of a skippable zstd frame, but this is not to be expected.
     """
     head = stream.peek(10)[:10]
     if head.startswith(_GZIP):

@@ -92,7 +92,7 @@ def extract_members(
     limits: Limits,
     advance: Callable[[int], None],
 ) -> dict[str, dict[str, Extracted]]:
-    """Writes the requested members of an archive, all of them or none.
+    """Writes the requested members of an archive: either all or none.
 
     Args:
         advance: called with the number of bytes written.

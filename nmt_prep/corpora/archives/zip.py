@@ -59,7 +59,7 @@ def _refused(info: zipfile.ZipInfo) -> str:
 
 
 def _count_entries(file: BufferedReader, most: int) -> int:
-    """Returns the number of entries of the directory, at most ``most``, without an object for each entry."""
+    """Returns the directory's entry count, at most ``most``, without an object for each entry."""
     length = file.seek(0, 2)
     tail_start = max(0, length - _END.size - _LONGEST_COMMENT)
     file.seek(tail_start)

@@ -57,7 +57,7 @@ class JsonlReader(Reader):
         return isinstance(place, str)
 
     def row_count(self) -> int:
-        """Returns the number of lines of the file."""
+        """Returns the file's line count."""
         lines = line_count(self.files["both"], self.corpus.encoding_of("both"))
         return super().row_count() if lines is None else lines
 

@@ -1,4 +1,4 @@
-"""Reader of Parquet files; the columns of the two sides may be nested in structures."""
+"""Reader of Parquet files; the two sides' columns may be nested in structures."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _check_field(schema: pa.Schema, path: str, field: str, key: str = "fields") 
 
 
 def _place_of(kind: pa.DataType, field: str) -> list[int] | None:
-    """Returns the indices of a field, given by a dotted path, and of the structures around it; None if it is absent."""
+    """Returns the indexes of a field (a dotted path) and its enclosing structures, or None if the field is absent."""
     for path in paths_of(field):
         inner, at = kind, []
         for name in path:

@@ -52,7 +52,7 @@ class PlainReader(Reader):
             raise unaligned(self.files, {"source": paired + more[0], "target": paired + more[1]})
 
     def row_count(self) -> int:
-        """Returns the number of lines of the smaller file."""
+        """Returns the smaller file's line count."""
         side, path = min(self.files.items(), key=lambda file: file[1].stat().st_size)
         lines = line_count(path, self.corpus.encoding_of(side))
         return super().row_count() if lines is None else lines
@@ -77,7 +77,7 @@ class PlainReader(Reader):
             yield PairBatch(*sides, batch.faults)
 
     def _batches(self, side: Side) -> Iterator[PairBatch]:
-        """Yields the lines of a side as both sides of pairs, with the places of one side."""
+        """Yields one side's lines as both sides of pairs, with the places of that side."""
         has_places = self.corpus.encoding_of(side) == "utf-8"
         for block in self.blocks(side):
             text = spans(block.data, block.starts, block.ends)
@@ -175,7 +175,7 @@ class LinePart:
         has_rows: bool,
         strip_returns: bool,
     ) -> Self:
-        """Makes a part of row groups; the steps of ``files`` contain at least these groups."""
+        """Makes a part from row groups; the steps of ``files`` contain at least these groups."""
         # A part keeps the hashes of its own stretch only, so that its size, and the reads that check it, do not grow
         # with the file.
         used = {
@@ -223,11 +223,11 @@ class LinePart:
 
 
 LARGEST_GROUP = 16 << 20
-"""Maximum number of bytes of a row group in a file, including lines that are not pairs; a single pair may have more."""
+"""Maximum number of bytes per row group in a file, including lines that are not pairs; a single pair may have more."""
 
 
 def groups_of(held: list[PairBatch]) -> Iterator[tuple[LineGroup, int]]:
-    """Yields a row group without its text, and the number of UTF-8 bytes of both sides.
+    """Yields a row group without its text, and its size in UTF-8 bytes on both sides.
 
     A group is divided if it has more than :data:`LARGEST_GROUP` bytes of a file, including lines that are not pairs.
     """

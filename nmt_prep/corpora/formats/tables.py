@@ -80,7 +80,7 @@ class _Table:
         )
 
     def batch(self, block: Block, first: int, delimiter: int) -> PairBatch:
-        """Returns the pairs of the lines of a block from line ``first`` on, none of which has quotes."""
+        """Returns the pairs in a block's lines from line ``first`` on; none of these lines has quotes."""
         starts, ends = block.starts[first:], block.ends[first:]
         faults: Faults | None = None if block.faults is None else block.faults[first:]
         cuts = np.flatnonzero(np.frombuffer(block.data, np.uint8) == delimiter)
@@ -115,7 +115,7 @@ _FIELD = re.compile(r'(?:"([^"]*+(?:""[^"]*+)*+)"|([^,"]*+))(,|\Z)')
 
 
 class _TableReader(Reader):
-    """Base class of the readers of tables, which find columns by number or name."""
+    """Base class for readers of tables, which find columns by index or name."""
 
     parts: ClassVar[tuple[str, ...]] = ("both",)
     lines_apart: ClassVar[bool] = True
@@ -244,7 +244,7 @@ class TsvReader(_TableReader):
     suffixes: ClassVar[tuple[str, ...]] = (".tsv",)
 
     def row_count(self) -> int:
-        """Returns the number of lines of the file without the header."""
+        """Returns the file's line count without the header."""
         lines = line_count(self.files["both"], self.corpus.encoding_of("both"))
         return super().row_count() if lines is None else max(lines - self.header_lines(self.corpus), 0)
 

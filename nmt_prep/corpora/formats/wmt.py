@@ -112,7 +112,7 @@ def _add_document(builder: PairBuilder, document: str, rows: Sequence[_Row], col
 
 
 def _chosen(versions: Mapping[str, object], chosen: Choice, where: str, word: str) -> Sequence[str]:
-    """Returns the names of the selected versions of a text; by default of the only one.
+    """Returns the names of a text's selected versions; by default of the only version.
 
     Args:
         chosen: names, or ``all``; None for the default.

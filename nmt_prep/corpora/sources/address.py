@@ -20,7 +20,7 @@ _HIDDEN = "***"
 def scheme_of(address: str) -> str:
     """Returns the scheme of a URL in lower case, ``opus`` for an OPUS id, ``file`` for a path.
 
-    ``hf`` is the scheme of files and of whole repositories (see `hub`), but not of ``hf:`` ids.
+    ``hf`` is the scheme for files and whole repositories (see `hub`), but not for ``hf:`` ids.
     """
     match = _SCHEME.match(address)
     if is_hub_id(address):

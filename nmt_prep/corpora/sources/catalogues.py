@@ -98,7 +98,7 @@ def parse_id(address: str) -> OpusId:
 
 
 def describe_opus(address: str, languages: Languages) -> dict[str, Any]:
-    """Returns the config keys of a corpus of OPUS."""
+    """Returns the config keys of an OPUS corpus."""
     named = parse_id(address)
     source, target = ordered(named.languages, languages, address)
     members = {"source": named.member(source), "target": named.member(target)}
@@ -127,7 +127,7 @@ def resolve(address: str, client: Client) -> str:
 
 
 def _nearest_opus(named: OpusId, client: Client) -> str:
-    """Returns a hint with the corpus of the same languages whose name is nearest; empty if none is near."""
+    """Returns a hint with the most similar corpus name in the same languages, or an empty text if none is similar."""
     with suppress(DownloadError):
         corpora = opus_corpora(named.languages, client, every_version=False)
         return meant(named.corpus, {str(entry.get("corpus")) for entry in corpora})
@@ -211,7 +211,7 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
 
 
 def mtdata_keys(address: str, entry: Any, tags: Any, languages: Languages) -> dict[str, Any]:
-    """Returns the config keys of an entry of mtdata's index, as JSON values.
+    """Returns the config keys for an entry in mtdata's index, as JSON values.
 
     Args:
         tags: the module ``mtdata.iso.bcp47``.
@@ -255,7 +255,7 @@ def _sides(both: Sequence[_T], swapped: object) -> dict[str, _T]:
 
 
 def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
-    """Returns a hint with the mtdata id nearest to an unknown id; empty if none is near.
+    """Returns a hint with the mtdata ID most similar to an unknown ID, or an empty text if none is similar.
 
     Only ids with the same languages, or if there are none, of the same group are compared, since mtdata has hundreds of
     thousands.
@@ -271,7 +271,7 @@ def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Returns a hint with the known name nearest to a name; empty if none is near."""
+    """Returns a hint with the known name most similar to a name, or an empty text if none is similar."""
     near = get_close_matches(name, known, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 

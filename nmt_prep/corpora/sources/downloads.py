@@ -167,7 +167,7 @@ class Needed:
 
     @property
     def corpus(self) -> str:
-        """Name of the corpus; the key of a vocabulary."""
+        """Name of the corpus, or the vocabulary's key."""
         first, _, rest = self.key.partition("/")
         return first if first.startswith("vocab.") else rest.partition("/")[0]
 

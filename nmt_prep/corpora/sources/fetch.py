@@ -152,7 +152,7 @@ class Fetcher:
 
     @contextmanager
     def _opened_on_hub(self, hub: HubAddress, partial: Partial, commit: str | None) -> Iterator[Answer]:
-        """Opens a file of the Hugging Face Hub, or the list of the files of a repository."""
+        """Opens a Hugging Face Hub file, or a repository's list of files."""
         if hub.path:
             url, token = storage_url(hub, self._limits.stall_seconds)
             with self._client.ask(url, partial.resume(), token) as answer:
@@ -172,7 +172,7 @@ class Fetcher:
         )
 
     def _fault(self, partial: Partial, sha256: str, expected: Expected | None, label: str) -> str:
-        """Returns the fault of a fetched file, and its remedy; empty for none.
+        """Returns the fault of a fetched file and its remedy, or an empty text for an intact file.
 
         Without an expected digest, an archive must be intact before its digest is recorded as expected.
         """

@@ -67,7 +67,7 @@ class HubAddress:
         return {"repo_id": self.repository, "repo_type": self.kind.removesuffix("s"), "revision": self.revision}
 
     def at(self, commit: str, path: str = "") -> HubAddress:
-        """Returns the address of the repository, or of a file in it, at a commit."""
+        """Returns the address of the repository, or of one of its files, at a commit."""
         return replace(self, revision=commit, path=path)
 
 
@@ -106,7 +106,7 @@ def repository_address(hub_id: str, kind: Kind) -> tuple[HubAddress, str | None]
 
 
 def files_of(address: str) -> str:
-    """Returns the beginning of the addresses of a repository's files at any commit."""
+    """Returns the beginning of all addresses of a repository's files, at any commit."""
     hub = hub_address(address)
     return str(HubAddress(hub.kind, hub.repository)) + "@" if hub else ""
 

@@ -238,7 +238,7 @@ def _splits(listing: Listing, config: str | None, address: str) -> Mapping[str, 
 
 
 def _name_among(names: Sequence[str], name: str | None, address: str) -> str:
-    """Returns the name of a config; if None is given, of the only config, or of the config ``default``."""
+    """Returns a config's name; if None is given, the only config's name, or ``default``."""
     if name is None:
         if len(names) == 1 or "default" in names:
             return names[0] if len(names) == 1 else "default"
@@ -355,7 +355,7 @@ _MARIAN = ("source.spm", "target.spm", "vocab.json")  # The files of a MarianTok
 
 
 def vocabulary_file(listing: Listing, address: str) -> HubFile:
-    """Returns the vocabulary file of a model: the first of `VOCABULARY_NAMES`, or else the only ``.model`` file."""
+    """Returns a model's vocabulary file: the first of `VOCABULARY_NAMES`, or else the only ``.model`` file."""
     files = {file.path: file for file in listing.files}
     for name in VOCABULARY_NAMES:
         if name in files:

@@ -61,7 +61,7 @@ def is_public(address: str) -> bool:
 
 
 def licence_of(address: str) -> str | None:
-    """Returns the licence of a corpus, given its id; None if it is not known."""
+    """Returns a corpus's license, given its ID, or None if the license is not known."""
     named = {address: name_in_catalogue(address)}
     return next((licence for licence, known in _known()["licences"].items() if _fits(known, named)), None)
 

@@ -76,7 +76,7 @@ class LockFile:
         return any(shown(address) in self._renew for address in mirrors)
 
     def find(self, mirrors: Sequence[str]) -> Locked | None:
-        """Returns the record of a file under any of its mirrors."""
+        """Returns the record of a file under any mirror."""
         return next((self._known[shown(address)] for address in mirrors if shown(address) in self._known), None)
 
     def note(self, locked: Locked) -> None:

@@ -148,7 +148,7 @@ class ObjectStore:
         return sorted(path for path in paths if Path(self._path(path)).is_symlink())
 
     def read(self, name: str) -> bytes | None:
-        """Reads a small object; returns None if it does not exist."""
+        """Reads a small object, or returns None if it does not exist."""
 
         def read() -> bytes:
             self._system.invalidate_cache()

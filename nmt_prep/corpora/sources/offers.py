@@ -111,7 +111,7 @@ def find_offers(languages: Languages, *, every_version: bool = False, wait: floa
     """Returns the corpora that the catalogues offer.
 
     Args:
-        every_version: false for the latest version of each corpus of OPUS only.
+        every_version: false for only the latest version of each OPUS corpus.
         wait: how long to wait for OPUS and the hub, in seconds.
     """
     started, installed, remarks = monotonic(), find_spec("mtdata") is not None, []
@@ -174,7 +174,7 @@ def _asked(ask: Callable[[], list[Any]]) -> Callable[[float], list[Any] | None]:
 
 
 def _of_opus(entry: Mapping[str, Any], languages: Languages) -> Offer | None:
-    """Returns the offer of an entry of OPUS's service; None for other languages, and for malformed entries."""
+    """Returns the offer for an entry of OPUS's service, or None for other languages and malformed entries."""
     texts = [entry.get(key) for key in ("corpus", "version", "source", "target")]
     if not all(isinstance(text, str) and re.fullmatch(r"[\w@.+-]+", text) for text in texts):
         return None
@@ -246,7 +246,7 @@ def _on_hub(pair: tuple[str, str], client: Client) -> list[Offer]:
 
 
 def _of_hub(entry: Mapping[str, Any]) -> Offer | None:
-    """Returns the offer of an entry of the hub's list; None for malformed entries."""
+    """Returns the offer for an entry in the hub's list, or None for malformed entries."""
     identifier, tags = f"hf:{entry.get('id')}", entry.get("tags")
     try:
         repository_address(identifier, "datasets")

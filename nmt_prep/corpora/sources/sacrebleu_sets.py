@@ -61,7 +61,7 @@ def _fitting(test_set: Any, wanted: set[str]) -> list[str]:
 
 
 def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
-    """Returns the config keys of a test set of sacrebleu, with its first reference."""
+    """Returns the config keys of a sacrebleu test set, with its first reference."""
     pairs = sacrebleu_pairs(address, languages)
     if pairs != (address,):
         raise ConfigError(f"{address} is a whole test set; name a pair of it: {', '.join(pairs)}")
@@ -78,7 +78,7 @@ def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
 
 
 def evaluation_corpora(address: str) -> list[dict[str, Any]]:
-    """Returns the config keys of the corpora with all texts of a test set of one pair.
+    """Returns the config keys of the corpora with all texts for one pair of a test set.
 
     There is one for each reference in a file of its own. A file that may not align with the source's is both sides.
     """
@@ -130,7 +130,7 @@ def _sides(swapped: bool) -> tuple[str, str]:
 
 
 def _files(test_set: Any, members: Sequence[str], swapped: bool = False) -> dict[str, Any]:
-    """Returns the keys ``url``, ``source`` and ``target`` of two files of text."""
+    """Returns the keys ``url``, ``source`` and ``target`` for two text files."""
     places = [_place(test_set, member) for member in members]
     inside = {side: member for side, (_, member) in zip(_sides(swapped), places, strict=True) if member}
     if places[0][0] == places[1][0] and len(inside) == len(places):
@@ -139,7 +139,7 @@ def _files(test_set: Any, members: Sequence[str], swapped: bool = False) -> dict
 
 
 def _place(test_set: Any, member: str) -> tuple[str, str | None]:
-    """Returns the URL of the archive of a member, and the member; or the URL of a file, and None."""
+    """Returns a member's archive URL and the member, or a file's URL and None."""
     if len(test_set.data) == 1:
         return test_set.data[0], member
     top = member.partition("/")[0]

@@ -131,7 +131,7 @@ class DaskEngine(ExecutorEngine):
             self.workers = self._look()
 
     def _look(self) -> int:
-        """Returns the number of threads of all workers, which is at most a second old."""
+        """Returns the thread count of all workers, at most a second old."""
         now, seconds = time.monotonic(), self._settings.worker_seconds
         if now - self._looked >= _SECONDS_BETWEEN_LOOKS:
             self._looked = now
@@ -155,7 +155,7 @@ class DaskEngine(ExecutorEngine):
         return sum(self._workers.values())
 
     def _workers_now(self) -> dict[str, int]:
-        """Returns the number of threads of each worker, by address."""
+        """Returns each worker's thread count, by address."""
         status = self._client.status
         try:
             if status == "running":

@@ -78,7 +78,7 @@ class ExecutorEngine:
 
     @property
     def threads_here(self) -> int:
-        """Number of cores of this machine, because the workers run in other processes."""
+        """Number of cores in this machine, because the workers run in other processes."""
         return available_cores()
 
     def worker_memory(self, memory: int) -> int:
@@ -184,7 +184,7 @@ def perform(function: Work[T, R], task: T) -> TaskReport[R]:
 
 
 def worker_name() -> str:
-    """Returns a name of this process, and of its thread if not the main one, that is unique across machines."""
+    """Returns a name for this process (and for its thread if not the main one) that is unique across machines."""
     thread = threading.current_thread()
     suffix = "" if thread is threading.main_thread() else f"/{thread.name}"
     return f"{socket.gethostname()}:{os.getpid()}{suffix}"

@@ -1,4 +1,4 @@
-"""Duplicates and leaks: sizes of clusters, the overlap of corpora, segments of test sets in the corpora."""
+"""Duplicates and leaks: cluster sizes, corpus overlap, and test-set segments in the corpora."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from nmt_prep.reporting.svg import Tick, curve, plot
 
 
 def vocabularies(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section on vocabularies."""
+    """Yields the content of the vocabularies section."""
     split = summary["pieces"]["source"]["split"]
     yield explanation(f"How {split} uses the vocabularies. The end of sentence and tags do not count.")
     yield vocabulary_table(summary).markup(sort=False)
@@ -104,7 +104,7 @@ def _named(character: str) -> str:
 
 
 def batches(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section on batches."""
+    """Yields the content of the batches section."""
     split = main_split(summary)
     estimates = summary["batches"].get(split)
     if not estimates:
@@ -121,7 +121,7 @@ def batches(summary: Json) -> Iterator[Content]:
 
 
 def rows(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section on rows of a causal language model; empty for other records."""
+    """Yields the content of the section on causal language model rows, or nothing for other records."""
     if not summary.get("rows"):
         return
     yield explanation(
@@ -149,7 +149,7 @@ def _on_lines(text: str) -> Iterator[Content]:
 def examples(
     summary: Json, most: int = 10, known: dict[tuple[str, str, int], Markup] | None = None
 ) -> Iterator[Content]:
-    """Yields the content of the section on examples, with up to ``most`` random pairs of each corpus."""
+    """Yields the content of the examples section, with up to ``most`` random pairs per corpus."""
     known = {} if known is None else known
     yield explanation(
         "Random pairs as training sees them, and the longest ones. Below each text are its pieces; long texts are cut."
@@ -219,7 +219,7 @@ def section(summary: Json) -> Iterator[Content]:
 
 
 def _path(document: Json, corpus: str, *, numbers: bool = True) -> Markup:
-    """Returns the plot of the path of a document: a straight line from corner to corner if nothing is missing."""
+    """Returns the plot of a document's path: a straight line from corner to corner if nothing is missing."""
     (source, target), name = document["sentences"], visible(document["name"])
     points = [(x / max(source, 1), y / max(target, 1)) for x, y in ((0, 0), *document["path"])]
     mean = f"{document['score'] / document['scored']:.2f}" if document["scored"] else "none"

@@ -25,7 +25,7 @@ _OF_DUPLICATES = {"duplicate_pair", "near_duplicate", "too_many_targets", "too_m
 
 
 def group_of(reason: str) -> str:
-    """Returns the group of a reason of cleaning, such as the name of a rule."""
+    """Returns the group of a drop reason, such as a rule's name."""
     if reason.startswith("in_test_set:"):
         return "test sets"
     return "duplicates" if reason in _OF_DUPLICATES else "rules"
@@ -39,15 +39,15 @@ def corpus_flow(
     divided: Json | None,
     encoded: Json | None,
 ) -> Json:
-    """Returns the numbers of pairs and bytes of a corpus after each step.
+    """Returns the pair and byte counts of a corpus after each step.
 
     Args:
-        compiled_bytes: UTF-8 bytes of both sides of the compiled pairs.
-        cleaned: counts of the corpus in clean; None if it is not cleaned.
+        compiled_bytes: UTF-8 bytes of the compiled pairs, both sides together.
+        cleaned: the corpus's counts in `clean`, or None if it is not cleaned.
         rejected: bytes of the pairs that cleaning dropped, by reason.
         divided: counts of the pairs that hold-outs and limits drop, by group, and bytes of the others; None if there
             are none.
-        encoded: profile of the corpus; None if it is not encoded.
+        encoded: the corpus's profile, or None if it is not encoded.
 
     Returns:
         ``read``, ``compiled`` and ``left`` with ``pairs`` and ``bytes`` of both sides without line ends; ``drops``, a

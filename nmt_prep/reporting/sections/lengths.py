@@ -140,7 +140,7 @@ def _ratio_place(ratio: float) -> float:
 
 
 def _ratio_rule(summary: Json, split: str) -> tuple[str, list[float]]:
-    """Returns the unit of the rule length_ratio in a split, and the ratios target / source that it allows.
+    """Returns the unit of a split's `length_ratio` rule, and the target / source ratios that the rule allows.
 
     The unit is words, without limits, if there is no such rule or if it counts another unit.
     """
@@ -158,7 +158,7 @@ def _ratio_rule(summary: Json, split: str) -> tuple[str, list[float]]:
 
 
 def _bin_texts(bins: int) -> list[str]:
-    """Returns names of the first bins of lengths, such as ``8 to 9``."""
+    """Returns names for the first length bins, such as ``8 to 9``."""
     pairs = zip(LENGTH_EDGES, [*LENGTH_EDGES[1:], 0], strict=True)
     return [_bin_text(low, high) for low, high in pairs][:bins]
 
@@ -170,7 +170,7 @@ def _bin_text(low: int, high: int) -> str:
 
 
 def _length_ticks(bins: int) -> list[Tick]:
-    """Returns labels for an axis of bins of lengths: powers of two."""
+    """Returns axis labels for length bins: powers of two."""
     powers = [(place, edge) for place, edge in enumerate(LENGTH_EDGES[:bins]) if edge & (edge - 1) == 0]
     step = max(len(powers) // 7, 1)
     return [Tick((place + 0.5) / bins, f"{edge:,}") for place, edge in powers[::step]]

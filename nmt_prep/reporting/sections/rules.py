@@ -1,4 +1,4 @@
-"""Cleaning rules: the histogram of the values of each rule with its threshold, and which rules fail the same pairs."""
+"""Cleaning rules: a value histogram with the threshold for each rule, and which rules fail the same pairs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST_EXAMPLES = 300
 """Maximum number of dropped pairs on the page; of more pairs, those nearest to a threshold are shown."""
 
 Matrix: TypeAlias = "list[list[int | None]]"
-"""Numbers of pairs that fail both of two rules; None if one rule does not judge the pairs that the other drops."""
+"""Counts of pairs that fail both of two rules, or None if one rule does not score the pairs that the other drops."""
 
 
 def section(summary: Json) -> Iterator[Content]:
@@ -195,7 +195,7 @@ def _option(summary: Json, split: str, rule: str, column: str) -> dict[str, Any]
 
 
 def _path_to(limit: float | None, options: Json, column: str) -> list[str]:
-    """Returns the keys of the option with the value of a limit; empty unless exactly one option has this value."""
+    """Returns the keys of the only option with a limit's value, or an empty list for no or several options."""
     paths = [[key] for key, value in options.items() if _is(value, limit)]
     nested = [(key, value) for key, value in options.items() if isinstance(value, dict)]
     paths += [[key, column] for key, value in nested if _is(value.get(column), limit)]
@@ -266,7 +266,7 @@ def _agreeing(rule: str, other: str, both: int | None, whole: int) -> Markup:
 
 
 def _learned_rule(summary: Json, rule: str) -> Iterator[Content]:
-    """Yields the results of a rule that learns from the corpora, with the scores of real and of defective pairs."""
+    """Yields the results of a rule learned from the corpora, with the scores of real and defective pairs."""
     shown = learned_rule_table(summary, rule)
     if shown.rows:
         yield el("h3", f"{LEARNED_RULES[rule]} (rule {rule})")

@@ -1,4 +1,4 @@
-"""Stages of training: their mixtures, the epochs of their corpora, and examples of modified pairs."""
+"""Training stages: their mixtures, their corpora's epochs, and examples of modified pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXAMPLES = 2
 
 
 def training_facts(config: Config, sizes: Mapping[str, int], text: Json) -> Json:
-    """Returns the stages of training and examples of their modifiers; empty if the config has neither."""
+    """Returns the training stages and examples of their modifiers, or an empty mapping if the config has neither."""
     training = config.training
     if not (training.stages or training.modifiers):
         return {}

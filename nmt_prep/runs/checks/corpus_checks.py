@@ -57,7 +57,7 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
     """Completes and checks a corpus.
 
     Args:
-        languages: the languages of the config; None if they are wrong, and so ids are not looked up.
+        languages: the config's languages, or None if they are wrong, so that IDs are not looked up.
 
     Returns:
         The corpus with the url, members, format and fields that its catalogue id stands for, and its problems; without
@@ -213,7 +213,7 @@ def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpu
 
 
 def _from_hub(corpus: Corpus, address: str, languages: Languages) -> Corpus:
-    """Returns a data set of the Hugging Face Hub with its licence and its fields, by default those of a Translation."""
+    """Returns a Hugging Face Hub data set with its license and its fields, by default those that a Translation has."""
     repository_address(address, "datasets")
     usual = Fields(source=f"translation.{languages.source}", target=f"translation.{languages.target}")
     known = _known_licence(address) if "licence" not in corpus.model_fields_set else {}
@@ -241,7 +241,7 @@ _CATALOGUES: Mapping[str, Callable[[str, Languages], dict[str, Any]]] = {
 
 
 def clean_problems(config: Config, settings: CleanSettings) -> Iterator[Problem]:
-    """Yields the problems of the section ``clean`` of a config."""
+    """Yields the problems in a config's ``clean`` section."""
     yield from layer_problems(settings)
     yield from _evaluation_problems(settings, config)
     yield from _weight_problems(config, settings)
@@ -308,7 +308,7 @@ def filter_problems(settings: CleanSettings, languages: Languages, corpus: str |
 
 
 def layer_problems(settings: CleanSettings) -> Iterator[Problem]:
-    """Yields the problems of the fixes and rules of a section ``clean``, and of its overrides."""
+    """Yields the problems in the fixes and rules of a ``clean`` section, and in its overrides."""
     yield from _layer_problems(settings, ("clean",))
     for name, override in settings.overrides.items():
         yield from _layer_problems(override, ("clean", "overrides", name))
@@ -337,7 +337,7 @@ class FilterConfig(Section):
 
 @dataclass(frozen=True)
 class StreamCleaning:
-    """Settings of a filter of pairs."""
+    """Settings of a pair filter."""
 
     languages: Languages
     cleaning: Cleaning

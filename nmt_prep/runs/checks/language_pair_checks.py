@@ -122,7 +122,7 @@ def _joining(corpus: Corpus, others: Sequence[Corpus]) -> tuple[Corpus, list[Pro
 
 
 def _names_of(corpus: Corpus, pair: LanguagePair) -> tuple[str, str]:
-    """Returns the names of a corpus and of its other direction."""
+    """Returns the names of a corpus and its reverse direction."""
     return corpus.name, f"{corpus.name.removesuffix(f'.{pair}')}.{pair.reverse}"
 
 

@@ -176,7 +176,7 @@ def _corpus_problems(problems: Iterable[Problem], split: str, number: int) -> It
 
 
 def _vocab_problems(options: Vocab) -> Iterator[Problem]:
-    """Yields the problems that only the dialect can find, such as in patterns and in a library's training options."""
+    """Yields the problems that only the dialect can detect, such as in patterns and library training options."""
     try:
         dialect = dialect_of(options)
         if isinstance(options, ExistingVocab):  # the stage checks the files
@@ -234,7 +234,7 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
 
 
 def _row_problems(options: OutputOptions, config: Config) -> Iterator[str]:
-    """Yields the problems of an output of a run whose records hold rows of a causal language model."""
+    """Yields the problems of a run's output whose records hold causal language model rows."""
     form, kind = kind_of(options).form(options, config), kind_of(options)
     if form in ("ids", "linked_pieces") and not kind.holds_rows:
         yield "it needs the ids of each side, and records of layout causal hold whole rows; set records.layout to chunk"
@@ -245,7 +245,7 @@ def _row_problems(options: OutputOptions, config: Config) -> Iterator[str]:
 
 
 def _training_problems(config: Config) -> Iterator[Problem]:
-    """Yields the problems of modifiers, and of records that cannot be read with them."""
+    """Yields the problems of modifiers, and of records that cannot be read with modifiers."""
     training = config.training
     if config.pairs is not None:
         problem = training.problem({corpus.name for corpus in config.directed("train") if corpus.role != "vocab"})
@@ -289,7 +289,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _describe_keys(base: type[Section], schemas: Mapping[str, Any]) -> None:
-    """Adds the descriptions of keys to the schemas of the sections that are derived from a class, by their names."""
+    """Adds key descriptions to the schemas of the class-derived sections, by section name."""
     for section in base.__subclasses__():
         _describe_keys(section, schemas)
         if section.__name__ in schemas and section.__module__.startswith("nmt_prep.config"):

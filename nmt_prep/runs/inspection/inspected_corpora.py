@@ -64,7 +64,7 @@ def first_pairs(
     *,
     complete: bool,
 ) -> FirstPairs:
-    """Reads the first pairs of a corpus, and all of them if its files are whole and small.
+    """Reads the first pairs of a corpus, or all pairs if its files are whole and small.
 
     Args:
         sides: the sides that the files hold.
@@ -211,7 +211,7 @@ def _others(config: Config) -> Iterator[str]:
 def _identity(needed: Needed) -> tuple[str, ...]:
     """Returns a key that differs for different files: the mirrors, or for a repository its key in the config.
 
-    The key in the config decides which files of a repository are used.
+    The config's key decides which repository files are used.
     """
     return (needed.key,) if needed.is_repository else needed.mirrors
 

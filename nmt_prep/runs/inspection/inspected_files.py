@@ -95,7 +95,7 @@ class Looker:
         return Looked(address, "remote", problems=faults)
 
     def here(self, needed: Needed) -> Path | None:
-        """Returns the path of a local file, or of a remote file that was fetched before; None if there is neither."""
+        """Returns the path of a local file, or of a remote file that was fetched before, or None."""
         path = needed.local(self.config.base_dir)
         return path or (None if needed.is_repository else self._fetched(needed))
 
@@ -164,7 +164,7 @@ def _listing_of(needed: Needed, fetched: Path | None, lock: LockFile) -> Listing
     """Returns the files of a repository.
 
     Args:
-        fetched: path of the list of files; None if it was not fetched before.
+        fetched: path of the list of files, or None if the list was not fetched before.
     """
     if fetched is not None:
         return read_listing(fetched)
@@ -177,7 +177,7 @@ def _listing_of(needed: Needed, fetched: Path | None, lock: LockFile) -> Listing
 def _files_used(needed: Needed, listing: Listing, config: Config, client: Client) -> tuple[list[HubFile], list[str]]:
     """Returns the files that the config uses, and their problems.
 
-    The footer of the first file of a corpus is read to check the fields of the corpus.
+    Reads the footer of a corpus's first file to check the corpus's fields.
     """
     try:
         [files] = choose_files(config, [(needed.key, listing)]).values()

@@ -74,7 +74,7 @@ def _code_in(path: Keys, value: Any) -> Iterator[tuple[Keys, Any]]:
 
 
 def _changed_text(text: str, changed: Iterable[tuple[Keys, Any]], expected: object) -> str | None:
-    """Returns the text of a config with other values of some keys; None if it would not have the expected values."""
+    """Returns a config's text with new values for some keys, or None if the new text would not give these values."""
     try:
         for path, value in changed:
             text = _with(text, path, value)

@@ -70,7 +70,7 @@ class Part:
 
 
 def control_of(key: str, spec: object, parts: Sequence[Part], size: int) -> Control | None:
-    """Returns a rule with its values for some corpora; None if it applies to no corpus."""
+    """Returns a rule with its values for some corpora, or None if the rule applies to no corpus."""
     options = dict(spec) if isinstance(spec, Mapping) else {}
     applying = [(part, rule) for part in parts if (rule := _built(key, options, part.context)) is not None]
     if not applying:
@@ -90,7 +90,7 @@ def control_of(key: str, spec: object, parts: Sequence[Part], size: int) -> Cont
 
 
 def _numbers_of(rule: Rule[Any], control: Control) -> list[int]:
-    """Returns the numbers of the columns of a rule in a control: a rule may judge one side only in some languages."""
+    """Returns the column indexes of a control's rule: a rule may score one side only in some languages."""
     return [control.columns.index(name) for name in rule.columns]
 
 

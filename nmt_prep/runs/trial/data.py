@@ -1,4 +1,4 @@
-"""The data of the page: the pairs of the sample, the values of all rules, and the rules of the config and presets."""
+"""The page's data: the sampled pairs, the values of all rules, and the rules of the config and presets."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class _Trial:
     def _layer(
         self, rules: Mapping[str, Any], corpora: Sequence[int], preset: str | None = None
     ) -> list[tuple[str, int | None]]:
-        """Returns the rules of a layer of the config with the indexes of their controls; None if a rule is off."""
+        """Returns the rules of a config layer with their control indexes, or None for a rule that is off."""
         # The config, its presets and its overrides share most rules. Equal rules for the same corpora are one control,
         # so that their values are computed and written once.
         layer: list[tuple[str, int | None]] = []
@@ -221,7 +221,7 @@ class _Trial:
         return layer
 
     def _whole(self, key: str, spec: object) -> Control:
-        """Returns a rule that needs the whole corpus, with values of the run or of the model of the sample."""
+        """Returns a rule that needs the whole corpus, with values from the run or from the sample's model."""
         options = dict(spec) if isinstance(spec, Mapping) else {}
         score = str(options["score"]) if key == TOP else key
         values, judged, note = self._scores(score)
@@ -257,7 +257,7 @@ class _Trial:
         return control
 
     def _scores(self, name: str) -> tuple[Values, npt.NDArray[np.bool_], str]:
-        """Returns scores of all pairs, a mask of those that are known or known to be missing, and their origin."""
+        """Returns all pairs' scores, a mask of the scores known or known to be missing, and their origin."""
         values, judged = np.full(self._size, np.nan), np.zeros(self._size, np.bool_)
         note = "scores of the corpus"
         for corpus, part, known, first in zip(self._drawn, self._parts, self._known, self._firsts, strict=False):
@@ -337,7 +337,7 @@ class _Trial:
 
 
 def text_key(source: str, target: str) -> str:
-    """Returns a key of the text of a pair, which connects a judgement with its pair."""
+    """Returns a key for a pair's text, which connects a judgment with its pair."""
     return hashlib.sha256(f"{source}\t{target}".encode()).hexdigest()[:12]
 
 
@@ -360,7 +360,7 @@ def _packed(numbers: Iterable[int]) -> str:
 
 
 def _units(data: bytes) -> int:
-    """Returns the number of UTF-16 units of a text in UTF-8, as JavaScript counts them."""
+    """Returns the length of a UTF-8 text in UTF-16 units, as JavaScript counts it."""
     return len(data.decode().encode("utf-16-le")) // 2
 
 

@@ -1,4 +1,4 @@
-"""Results of a run or a model for the pairs of a sample: values of rules that need the whole corpus, links of words."""
+"""Results of a run or a model for the sampled pairs: values of rules that need the whole corpus, and word links."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def learn(source: pa.Array, target: pa.Array, corpora: Places, most: int, seed: 
 
     Args:
         source: the source lines: Arrow ``large_string`` array.
-        corpora: index of the corpus of each pair to learn from, -1 for other pairs: int64, shape ``[pairs]``.
+        corpora: corpus index of each pair to learn from, -1 for other pairs: int64, shape ``[pairs]``.
     """
     pairs = pa.record_batch([source, target], names=SIDES)
     sizes = {str(corpus): int(np.sum(corpora == corpus)) for corpus in np.unique(corpora[corpora >= 0]).tolist()}

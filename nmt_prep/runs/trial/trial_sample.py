@@ -1,4 +1,4 @@
-"""Draws a sample of the pairs of each corpus: the rows with the smallest hashes."""
+"""Samples each corpus's pairs: the rows with the smallest hashes."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _numbers(scores: pa.Array) -> Values:
 
 
 def _from_files(of: CleanedCorpus, pool: _Pool, config: Config, looker: Looker, directory: Path) -> Drawn:
-    """Returns pairs of the files of a corpus; the first pairs of files that are not here."""
+    """Returns pairs from a corpus's files, or the first pairs for files that are not local."""
     files = _Files(of, config, looker, directory)
     wanted = {file.key.rpartition("/")[2]: file for file in wanted_by(of.split, of.corpus)}
     paths = {part: files.paths(part, file) for part, file in wanted.items()}

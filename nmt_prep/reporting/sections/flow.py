@@ -21,7 +21,7 @@ _GROUP_NAMES = {
 """Groups of reasons to drop a pair, in the order of the figure, with the name of their dropped pairs, and the label of
 the bar for the pairs left: at most 5 characters, so that the labels of all 8 bars have room."""
 
-_OF_DUPLICATES = {"duplicate_pair", "near_duplicate", "too_many_targets", "too_many_sources"}
+_OF_DUPLICATES = {"duplicate_pair", "duplicate_line", "near_duplicate", "too_many_targets", "too_many_sources"}
 
 
 def group_of(reason: str) -> str:

@@ -41,7 +41,7 @@ from nmt_prep.training.modifiers.draws import scrambled
 
 MADE = "made"  # The pass
 VERSION = 1  # To be increased if a pass would write other bytes
-_MOST_COPIES = 0.1
+_MOST_COPIES, _FEW = 0.1, 9  # The share and the number of texts that give no warning
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def copy_warnings(corpora: Sequence[CorpusWork], made: Mapping[str, MadeTexts]) 
     for work in corpora:
         counts = made.get(work.name, MadeTexts())
         for what, number in (("empty", counts.empty), ("copies of the lines that they are made from", counts.copies)):
-            if number > _MOST_COPIES * counts.texts:
+            if number > max(_MOST_COPIES * counts.texts, _FEW):
                 text = f"{number:,} of {counts.texts:,} translations are {what}; check the program of translate"
                 share = number / counts.texts
                 yield HealthWarning("bad_translations", text, work.of.corpus, work.split, None, number, share)

@@ -22,7 +22,7 @@ import os, sys
 for line in sys.stdin:
     print(line, file=open("calls", "a"), end="")
     if line == "die\\n" and not os.path.exists("mended"): sys.exit(1)
-    print("" if line == "none\\n" else line[:-1] if line == "copy\\n" else line[:-1].upper())
+    print("" if line.startswith("none") else line[:-1] if line == "copy\\n" else line[:-1].upper())
 """
 FUNCTIONS = """
 import pyarrow as pa
@@ -201,7 +201,7 @@ def test_mistakes_are_errors_before_any_work(tmp_path: Path, change: Any, sectio
 
 
 def test_provenance_and_faults_are_shown(tmp_path: Path) -> None:
-    mono = lines(tmp_path, "m", "a", "none", "copy", "b", tag={"source": "<BT>"})
+    mono = lines(tmp_path, "m", "a", *(f"none {n}" for n in range(10)), "copy", "b", tag={"source": "<BT>"})
     corpora = mono, write(tmp_path, "c", [("X", "x"), ("Y", "y")])
     vocab = {"kind": "byte_bpe", "size": 270, "reserved": ["<BT>"]}
     config = config_of(tmp_path, *corpora, computed={"bt": {**TEXT, "version": 7}}, clean=DEDUP, vocab=vocab)
@@ -209,12 +209,12 @@ def test_provenance_and_faults_are_shown(tmp_path: Path) -> None:
     made = {"side": "source", "value": "bt", "program": "python3 toy.py", "version": "7"}
     info = json.loads((tmp_path / "run" / "records" / "dataset.json").read_text())
     assert [corpus.get("made") for corpus in info["corpora"]["train"]] == [made, None]
-    row, _ = viewing.trace(config, "train", "m:3", pieces=False)
-    assert (row["source"], row["target"], row["made"], row["row"]) == ("B", "b", made, 3)
+    row, _ = viewing.trace(config, "train", "m:12", pieces=False)
+    assert (row["source"], row["target"], row["made"], row["row"]) == ("B", "b", made, 12)
     text = (tmp_path / "run" / "report" / "summary.txt").read_text()
     table = [line.split() for line in text.splitlines() if "python3" in line]
-    assert table == [["train/m", "4", "none", "4", "1", "1", "3", "bt", "(python3", "toy.py,", "version", "7)"]]
-    assert "1 of 4 translations are empty; check the program of translate" in text
+    assert table == [["train/m", "13", "none", "13", "10", "1", "3", "bt", "(python3", "toy.py,", "version", "7)"]]
+    assert "10 of 13 translations are empty; check the program of translate" in text
 
 
 def test_lines_are_compared_with_both_directions_of_their_languages(tmp_path: Path) -> None:

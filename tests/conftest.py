@@ -33,6 +33,11 @@ HAS_TENSORFLOW = find_spec("tensorflow") is not None
 collect_ignore = [] if HAS_TENSORFLOW else ["input"]
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names bytes by their argument, since archives contain the time when they were made, and workers must agree."""
+    return argname if isinstance(val, bytes) else None
+
+
 def examples(number: int) -> int:
     """Returns the number of examples of a test that takes ``number`` with the profile "full"."""
     return max(min(number, 5), number * settings().max_examples // 100)

@@ -1,4 +1,4 @@
-"""Columns of text and of ids, the form in which stages and the native core exchange data.
+"""Columns of text and token IDs: the form in which stages and the native core exchange data.
 
 Text is (bytes, offsets), as in Arrow string arrays; ids are :class:`Ragged`. Neither holds a Python object per line.
 """
@@ -45,7 +45,7 @@ def parquet_writer(file: object, schema: pa.Schema, **options: Any) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Rows of ids of different lengths: row i is ``values[offsets[i]:offsets[i + 1]]``."""
+    """Rows of token IDs with different lengths: row i is ``values[offsets[i]:offsets[i + 1]]``."""
 
     values: npt.NDArray[np.int32]  # shape `[n]`
     offsets: npt.NDArray[np.int64]  # shape `[rows + 1]`, non-decreasing, from 0 to n
@@ -85,7 +85,7 @@ class Ragged:
         return cls(np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]), offsets)
 
     def divided(self, separator: int) -> tuple[Ragged, npt.NDArray[np.int64]]:
-        """Divides rows at an id, which is left out; returns the parts, and the number of parts of each row."""
+        """Divides rows at an ID, which is excluded; returns the parts, and each row's part count."""
         values = self.values[self.offsets[0] : self.offsets[-1]]
         cuts = np.flatnonzero(values == separator)
         ends = np.sort(np.concatenate([cuts, self.offsets[1:] - self.offsets[0]]), kind="stable")
@@ -196,7 +196,7 @@ class TextColumn:
 
 
 def text_columns(lines: Lines) -> Iterator[TextColumn]:
-    """Converts any accepted form of lines into columns of bounded size, in order."""
+    """Converts lines in any accepted form into columns of bounded size, in order."""
     if isinstance(lines, pa.ChunkedArray):
         for chunk in lines.chunks:
             yield TextColumn.from_arrow(chunk)

@@ -1,4 +1,4 @@
-"""Digests of files, cached so that a second run is quick, and hashes of the steps of files."""
+"""File digests, cached so that a second run is quick, and hashes of file steps."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ line."""
 
 @dataclass(frozen=True)
 class FileSteps:
-    """The steps of a file: blocks of equal size with their hashes, by which later passes divide and check the file."""
+    """A file's steps: blocks of equal size with their hashes, by which later passes divide and check the file."""
 
     size: int  # size of the file in bytes
     step: int  # size of a step in bytes; the last step may be shorter
@@ -105,7 +105,7 @@ class FileSteps:
 
 @dataclass(frozen=True)
 class StepRange:
-    """The hashes of consecutive steps of a file: size of a step, number of the first step, and hashes."""
+    """Hashes of a file's consecutive steps: step size, index of the first step, and hashes."""
 
     step: int
     first: int
@@ -152,7 +152,7 @@ class CheckedFile:
 
 
 def steps_of(file: io.FileIO, size: int) -> Iterator[memoryview]:
-    """Yields the bytes of a file in steps of ``size`` bytes. The buffer is reused."""
+    """Yields a file's bytes in steps of ``size`` bytes. The buffer is reused."""
     buffer = memoryview(bytearray(size))
     filled = 0
     while count := file.readinto(buffer[filled:]):
@@ -190,7 +190,7 @@ class _Entry:
 
 
 class DigestCache:
-    """Cache of the digests of files.
+    """Cache for file digests.
 
     An entry is valid while size, modification time, change time and inode of the file are unchanged. The cache is a
     file in the cache directory, one per working directory; it must not be among the artefacts, which have the same

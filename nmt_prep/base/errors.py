@@ -43,14 +43,14 @@ class ConfigError(NmtPrepError):
 
 
 class ArgumentError(ConfigError, ValueError):
-    """An argument of a function or of a command is out of range, or conflicts with another one.
+    """An argument of a function or command is out of range, or conflicts with another argument.
 
     Also a ``ValueError``, which is what TensorFlow raises for such arguments and what existing callers catch.
     """
 
 
 class MissingPackageError(ConfigError, ImportError):
-    """A package that comes with an extra is not installed; the message ends in the command that installs it."""
+    """A package that comes with an extra is not installed; the message ends with the command that installs it."""
 
 
 class SourceError(NmtPrepError):

@@ -57,7 +57,7 @@ def file_kind(path: Path) -> FileKind | None:
 
 
 def is_html(path: Path, text: str) -> bool:
-    """Returns True for a file whose name or text is that of an HTML page."""
+    """Returns True for a file whose name or text shows that it is an HTML page."""
     return path.suffix.lower() in (".html", ".htm", ".xhtml") or _HTML.match(text[:_HEAD_BYTES]) is not None
 
 

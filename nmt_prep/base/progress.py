@@ -79,7 +79,7 @@ class Meter:
         return self._progress.meter(label, total, unit)
 
     def count_tasks(self, done: int, total: int, workers: int) -> None:
-        """Updates the numbers of finished tasks, of all tasks and of workers."""
+        """Updates the counts of finished tasks, all tasks and workers."""
         self.tasks = {"done": done, "total": total, "workers": workers}
         self._progress.advanced(self)
 

@@ -11,7 +11,7 @@ from nmt_prep.config.section import Location, Name, Section
 
 StepSpecs = tuple[str | dict[str, Any], ...]
 Fixes = StepSpecs | dict[Side, StepSpecs]
-"""Steps of both sides, or those of each."""
+"""Steps for both sides, or for each side."""
 
 _RULES = "a mapping from names of rules to their options, or off: rules to add, replace or remove"
 

@@ -166,7 +166,7 @@ _Place = Annotated[ColumnPlace, BeforeValidator(_place_of, json_schema_input_typ
 
 
 class Best(Section):
-    """The choice of the best of several candidates."""
+    """How to choose the best of several candidates."""
 
     best: Name
     """the name of a computed number of pairs, or chrf, the likeness to the side that is replaced: the candidate with
@@ -188,12 +188,12 @@ class Translate(Section):
 
     @property
     def best(self) -> str:
-        """The value that ranks candidates; empty if none does."""
+        """The value that ranks candidates, or an empty text without ranking."""
         return self.keep.best if isinstance(self.keep, Best) else ""
 
 
 class HoldOut(Section):
-    """Pairs of a corpus of train that become another split."""
+    """Pairs from a `train` corpus that become another split."""
 
     pairs: PairCount | None = Field(None, ge=1)
     """an integer >= 1, such as 2000 or 2k: how many pairs are drawn at random; documents are kept whole"""
@@ -332,7 +332,7 @@ class Corpus(Section):
     @model_validator(mode="before")
     @classmethod
     def _of_aligned_documents(cls, data: Any) -> Any:
-        """Adds the keys of the pair files, which the stage sentences writes, to a corpus of documents."""
+        """Adds the keys of the pair files, which the `sentences` stage writes, to a document corpus."""
         if not isinstance(data, dict) or data.get("documents") is None:
             return data
         made = {"format": "parquet", "fields": {"source": "source", "target": "target"}, "document": {"at": "document"}}
@@ -495,7 +495,7 @@ class Corpus(Section):
         return tuple(side for side in SIDES if getattr(self, side) or getattr(self.url, side))
 
     def encoding_of(self, part: str) -> str:
-        """Returns the encoding of a file: of a side, or of ``both``."""
+        """Returns the encoding of a file, given its side or ``both``."""
         return self.encoding if isinstance(self.encoding, str) else self.encoding.get(part, "utf-8")
 
     @property

@@ -1,4 +1,4 @@
-"""The parts of a config's schema for documents: corpora of them, and windows of consecutive segments."""
+"""The config's schema for documents: document corpora, and windows of consecutive segments."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class ContextSettings(Section):
 
 
 class DocumentSettings(Section):
-    """How the segments of documents become examples: windows of consecutive segments, or segments with context."""
+    """How document segments become examples: windows of consecutive segments, or segments with context."""
 
     separator: str = Field(pattern=r"^\S+$")
     """a piece of vocab.reserved, or space: what stands between two segments"""

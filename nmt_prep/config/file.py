@@ -21,7 +21,7 @@ _MAX_NODES = 100_000
 """Maximum number of values, with aliases expanded; more are an attack or a mistake."""
 
 _SNIPPET_WIDTH = 68
-"""Maximum width of the part of a line that a message shows: with the line's number, it fits into 80 columns."""
+"""Maximum width of the line excerpt in a message: with the line number, it fits into 80 columns."""
 
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # as PyYAML counts lines
 
@@ -51,7 +51,7 @@ def text_of(path: Path) -> str:
 
 
 def as_tuples(value: object) -> Any:
-    """Returns a value of YAML with tuples in place of lists, which the models of the config require."""
+    """Returns a YAML value with tuples in place of lists, which the config models require."""
     if isinstance(value, list):
         return tuple(map(as_tuples, value))
     if isinstance(value, Mapping):

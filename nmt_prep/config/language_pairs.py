@@ -1,4 +1,4 @@
-"""The pairs of languages of a config with several: the key ``pairs``, and the names of pairs."""
+"""The language pairs of a config with several: the key ``pairs``, and the pair names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SCRIPTS = {"@latin": "-Latn", "@cyrillic": "-Cyrl", "@devanagari": "-Deva"}
 
 
 def hyphened(tag: str) -> str:
-    """Returns a tag of a file or of OPUS in the form of BCP 47: de-DE for de_DE, sr-Latn for sr@latin."""
+    """Returns a file's or OPUS's language tag in BCP 47 form: de-DE for de_DE, sr-Latn for sr@latin."""
     for modifier, script in _SCRIPTS.items():
         tag = tag.replace(modifier, script)
     return tag.replace("_", "-").replace("@", "-")

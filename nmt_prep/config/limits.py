@@ -10,7 +10,7 @@ from nmt_prep.config.section import Count, Section
 
 
 class PieceLimits(Section):
-    """The limits of the numbers of pieces of both sides."""
+    """Piece count limits for both sides."""
 
     min: Count = Field(1, ge=1)
     """an integer >= 1: pairs with fewer on a side are dropped"""
@@ -25,7 +25,7 @@ class PieceLimits(Section):
 
 
 class TokenLimits(PieceLimits):
-    """The limits of the tokens of both sides."""
+    """Token limits for both sides."""
 
     longest: Count | None = Field(1000, ge=1)
     """an integer >= 1, or null for no limit: pairs with a longer token, in characters, are dropped"""
@@ -34,7 +34,7 @@ class TokenLimits(PieceLimits):
 
 
 class LimitSettings(Section):
-    """Limits of the numbers of tokens and pieces; pairs beyond them are dropped, as clean-corpus-n.perl does."""
+    """Limits for token and piece counts; pairs beyond them are dropped, as clean-corpus-n.perl does."""
 
     tokens: TokenLimits | None = None
     """a mapping, or null: limits of tokens, which the steps of vocab.words make, in all splits that are cleaned"""

@@ -40,7 +40,7 @@ class OutputOptions(Section):
 
     @property
     def directory(self) -> str:
-        """Name of the directory of the output."""
+        """Name of the output directory."""
         return self.name or self.kind
 
 

@@ -117,13 +117,13 @@ def located(path: KeyPath, lines: Mapping[KeyPath, int]) -> str:
 
 
 def _line(path: KeyPath, lines: Mapping[KeyPath, int]) -> str:
-    """Returns the line of a key or of the nearest key above it, as `` (line 3)``; empty if it is not known."""
+    """Returns the line of a key or of the nearest key above it, as `` (line 3)``, or an empty text if unknown."""
     line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
     return f" (line {line})" if line else ""
 
 
 def _whole_config(problem: str, lines: Mapping[KeyPath, int]) -> str:
-    """Returns the place of a problem between sections, with the line of the key at the start of the problem's text."""
+    """Returns where a problem between sections is, with the line of the key that starts the problem's text."""
     named = re.match(r"[\w.]*", problem)
     return "config" + _line(tuple(named[0].split(".")) if named else (), lines)
 
@@ -141,7 +141,7 @@ def refusal(origin: str, problems: Collection[str]) -> ConfigError:
 
 
 def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[BaseModel], str | None, set[str]]:
-    """Returns the path of the key at pydantic's location, its section, its allowed values, and those that are names."""
+    """Returns the key path at pydantic's location, its section, its allowed values, and which of them are names."""
     # Pydantic's location has the keys, but also names that no user wrote: the members of unions, and "[key]". So the
     # types are followed along it, and a part counts as a key only where the type has keys.
     path: KeyPath = ()
@@ -168,7 +168,7 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
 
 
 def _names(annotation: Any) -> Iterator[str]:
-    """Yields the texts that a type lists as its values; for a type with two sides, those of both."""
+    """Yields the texts that a type lists as its values; for a type with two sides, the texts of both sides."""
     if get_origin(annotation) is Literal:
         yield from (name for name in get_args(annotation) if isinstance(name, str))
     elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -204,7 +204,7 @@ def _strip(annotation: Any) -> Any:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Returns "; did you mean 'x'?" with the most similar of some names, for messages; empty if none is similar."""
+    """Returns "; did you mean 'x'?" with the most similar name, or an empty text if no name is similar."""
     near = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
@@ -255,7 +255,7 @@ def checked_options(key: str, kind: type[Options], spec: object) -> Options:
     """Returns the checked options of a rule or step.
 
     Args:
-        key: the key in the config.
+        key: the config key.
         kind: the type of the options.
         spec: the options as in YAML; true or nothing for the defaults.
 

@@ -1,4 +1,4 @@
-"""The keys of a config for rows of language models: prompts, and what they can contain."""
+"""The config keys for language model rows: prompts, and what they can contain."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ PROMPT_KEYS = tuple(PromptSettings.model_fields)
 
 
 class CausalSettings(PromptSettings):
-    """How rows of one sequence of ids are made from pairs."""
+    """How pairs become rows with one ID sequence."""
 
     template: Literal["chat"] | None = None
     """chat, or null for the prompt, the target and the end of sentence: use the chat template of the vocabulary"""

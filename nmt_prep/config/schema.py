@@ -91,7 +91,7 @@ class SampleSettings(Section):
 
     @property
     def raw(self) -> bool:
-        """True if the lines are those of the files."""
+        """True if the lines come from the files, not from cleaned pairs."""
         return self.origin == "raw" or self.bytes_per_file is not None
 
     def _problems(self) -> Iterator[str]:
@@ -136,7 +136,7 @@ class Records(CausalSettings):
 
     @property
     def causal(self) -> bool:
-        """True if pairs become rows of one sequence of ids, in the records or when loaders encode text."""
+        """True if pairs become rows with one ID sequence, in the records or when loaders encode text."""
         described = {"prompts", "template"} & self.model_fields_set
         return self.layout == "causal" or (self.layout == "text" and bool(described))
 
@@ -481,7 +481,7 @@ class Config(Section):
 
     @property
     def base_dir(self) -> Path:
-        """The directory that local paths are relative to: by default that of the file, else the working directory."""
+        """The base for relative local paths: by default the file's directory, else the working directory."""
         return self._base_dir or Path.cwd()
 
     def read_from(self, file: Path) -> Config:
@@ -498,11 +498,11 @@ class Config(Section):
         return copy
 
     def languages_of(self, corpus: Corpus) -> Languages:
-        """Returns the languages of the two sides of a corpus."""
+        """Returns the languages of a corpus's two sides."""
         return corpus.pair.languages if corpus.pair else self.languages
 
     def real_sides(self, corpus: Corpus) -> tuple[Side, ...]:
-        """Returns the sides of the pairs of a corpus that no program makes."""
+        """Returns the sides of a corpus's pairs that no program makes."""
         if corpus.translate is None or len(corpus.read_sides) == 1:
             return corpus.read_sides
         value = self.computed[corpus.translate.by]
@@ -564,7 +564,7 @@ class Config(Section):
         return tuple(each for corpus in self.splits[split] for each in (corpus, corpus.reverse) if each is not None)
 
     def shards(self, split: str) -> int:
-        """Returns the number of shards of a split."""
+        """Returns a split's shard count."""
         return self.records.shards.get(split, 1)
 
     def cleans(self, split: str) -> bool:

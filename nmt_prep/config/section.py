@@ -1,4 +1,4 @@
-"""Base class of the sections of a config, the types of single values, and the addresses and checksums of files."""
+"""Base class for config sections, types for single values, and addresses and checksums for files."""
 
 from __future__ import annotations
 
@@ -95,10 +95,10 @@ class Section(BaseModel):
 
 @cache
 def descriptions(section: type[BaseModel]) -> dict[str, str]:
-    """Returns the descriptions of the keys of a section.
+    """Returns the key descriptions of a section.
 
-    The source of the section is parsed when a message needs descriptions; pydantic would parse all sections at the
-    start of each command.
+    Parses the section's source when a message needs descriptions; pydantic would parse all sections whenever a command
+    starts.
     """
     below: dict[str, str] = {}
     for kind in (kind for kind in reversed(section.__mro__) if issubclass(kind, Section)):

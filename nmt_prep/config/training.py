@@ -1,4 +1,4 @@
-"""The section ``training``: the pairs of each stage of training, and what changes them while they are read."""
+"""The ``training`` section: the pairs of each training stage, and what changes pairs while they are read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Epochs: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=Fal
 Modifier: TypeAlias = Annotated[dict[str, Any], Field(min_length=1)]
 
 ROWS = "rows"
-"""The key of ``until`` that is not a corpus."""
+"""The key in ``until`` that is not a corpus."""
 
 
 class StageSettings(Section):
@@ -93,7 +93,7 @@ class TrainingSettings(Section):
         return self.groups.get(name, (name,))
 
     def problem(self, corpora: set[str]) -> str | None:
-        """Returns the problem of the names of corpora, given the existing names; None if there is none."""
+        """Returns the problem in corpus names, given the existing names, or None without a problem."""
         for group, members in self.groups.items():
             divided = all(member == group or member.startswith(f"{group}.") for member in members)
             if (group in corpora and not divided) or group == ROWS:
@@ -110,11 +110,11 @@ class TrainingSettings(Section):
 
 
 TRAINING_FILE = "training.json"
-"""The file of a run with the section ``training`` of the config of its last run."""
+"""A run's file with the ``training`` section of its last config."""
 
 
 def note_training(run_dir: Path, training: TrainingSettings, base_dir: Path) -> None:
-    """Writes the section ``training`` for loaders; removes an earlier file if the section is empty."""
+    """Writes the ``training`` section for loaders; removes an earlier file if the section is empty."""
     path = run_dir / TRAINING_FILE
     if training == TrainingSettings():
         with writing(path):

@@ -70,7 +70,7 @@ _STEPS = "a list of steps, such as [{moses: {aggressive: true}}, lowercase]"
 
 
 class WordSteps(Section):
-    """The steps that make words of text before a vocabulary encodes it: the same for both sides, or those of each."""
+    """Steps that make words from text before a vocabulary encodes it: the same for both sides, or one list per side."""
 
     both: _Steps | None = Field(None, description=f"{_STEPS}: the steps of both sides")
     source: _Steps = Field((), description=f"{_STEPS}: the steps of the source side")
@@ -117,7 +117,7 @@ class VocabFiles(Section):
                 yield "an hf: id names a whole repository, and has no mirrors"
 
     def of(self, side: Side) -> Mirrors:
-        """Returns the addresses of the file of a side."""
+        """Returns the addresses of a side's file."""
         mirrors = self.both or getattr(self, side)
         assert mirrors is not None
         return tuple(mirrors)
@@ -212,7 +212,7 @@ class ExistingVocab(Section):
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """Suffixes of the names of the files, by side."""
+        """File name suffixes, by side."""
         return tuple(_suffix(self.files.of(side)[0]) for side in SIDES)
 
     @property
@@ -229,7 +229,7 @@ class ExistingVocab(Section):
         return {f"vocab.from.{side}": (side,) for side in SIDES}
 
     def ids_key(self, side: Side) -> str:
-        """Returns the key of the numbering of a side."""
+        """Returns the ID-layout key of a side."""
         return "vocab.ids" if self.ids is None or self.ids.both is not None else f"vocab.ids.{side}"
 
 
@@ -241,7 +241,7 @@ _ESCAPE_CHARACTERS = frozenset("\\_u;0123456789")  # pieces of every Tensor2Tens
 _BYTES = 256  # pieces of every byte-level BPE vocabulary
 _MOST_BYTE_BPE = 1 << 21
 DEFAULT_MERGES = 10_000
-"""The number of merges of subword_nmt, as in the original."""
+"""Merge count for subword_nmt, as in the original."""
 
 
 class VocabOptions(Section):
@@ -316,7 +316,7 @@ class T2TVocab(VocabOptions):
 
 
 class ByteBPEVocab(VocabOptions):
-    """A byte-level BPE vocabulary like that of GPT-2."""
+    """A byte-level BPE vocabulary like GPT-2's."""
 
     kind: Literal["byte_bpe"] = Field(description=_KIND)
     min_frequency: int = Field(0, ge=0)

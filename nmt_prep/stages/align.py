@@ -59,7 +59,7 @@ class LinkTask:
 
 @dataclass(frozen=True)
 class Linked:
-    """Counts of the written links of a task."""
+    """Counts of the links that a task wrote."""
 
     pairs: int
     links: int  # number of their links
@@ -70,7 +70,7 @@ class Linked:
 
 @dataclass(frozen=True)
 class AlignedPart:
-    """A Parquet file with the links of the pairs of a part, in the same order."""
+    """A Parquet file with the links of a part's pairs, in the same order."""
 
     file: str  # path of the file, relative to the stage's directory
     text: str  # path of the part with the pairs, relative to the directory of the run
@@ -93,7 +93,7 @@ class AlignedPart:
         return replace(self, file=str(directory / self.file))
 
     def linked(self) -> Iterator[Links]:
-        """Yields the links of a file in batches of pairs; the path of the file must be complete."""
+        """Yields a file's links in batches of pairs; the file's path must be complete."""
         for batch in iter_pairs(Path(self.file)):
             found = links_of(batch)
             yield replace(found, links=np.ascontiguousarray(found.links[:, ::-1])) if self.reversed else found
@@ -107,7 +107,7 @@ class AlignOutput:
 
 
 def link_part(task: LinkTask, tick: Tick) -> Linked:
-    """Writes the links of the pairs of a part. It ticks for each pair."""
+    """Writes the links of a part's pairs. It ticks for each pair."""
     model = None if task.model is None else shared_model(task.model)
     numbers = pa.list_(pa.field("item", pa.int32(), nullable=False))
     schema = pa.schema([pa.field(name, numbers, nullable=False) for name in (SOURCE_WORDS, TARGET_WORDS)])
@@ -154,7 +154,7 @@ def _of_text(
     changed: Sequence[TextColumn],
     vocabularies: Sequence[BuiltVocabulary],
 ) -> Links:
-    """Returns links of words that steps made as links of the words of the text."""
+    """Converts links between step-made words to links between the text's words."""
     made = []
     for text, after, built in zip(texts, changed, vocabularies, strict=True):
         words, tokenizer = words_of(after, pretokenized=True), built.load()
@@ -213,7 +213,7 @@ learned. Both directions of a corpus share one task per part."""
 
 
 class Align(Stage[AlignOutput, Aligned]):
-    """Writes ``aligned/<split>/part-*.parquet``, each with the links of a part of pairs, and the model it learned."""
+    """Writes ``aligned/<split>/part-*.parquet``, each with the links of one part of pairs, and the model it learned."""
 
     name = "align"
     directory = "aligned"

@@ -35,7 +35,7 @@ from nmt_prep.subwords.byte_bpe.files import OPENAI_NAMES
 from nmt_prep.subwords.chat.template import CONFIG_FILE, TEMPLATE_FILE
 
 SACREBLEU = "sacrebleu:"
-"""Stands for the split of corpora of sacrebleu that are only evaluation sets. No split has this name."""
+"""Stands for the split of sacrebleu corpora that are only evaluation sets. No split has this name."""
 
 
 def fetched_corpora(config: Config) -> Iterator[tuple[str, Corpus]]:
@@ -122,7 +122,7 @@ def openai_names(mirrors: Sequence[str]) -> tuple[str, str] | None:
 
 
 def with_openai_name(mirrors: Sequence[str], which: int) -> tuple[str, ...]:
-    """Returns the addresses of one of OpenAI's two files, given the addresses of either; other addresses unchanged."""
+    """Returns one OpenAI file's addresses, given either file's addresses; returns other addresses unchanged."""
     names = openai_names(mirrors)
     if names is None:
         return tuple(mirrors)
@@ -384,7 +384,7 @@ def _chosen(config: Config, key: str, listing: Listing) -> list[HubFile]:
 
 
 def corpus_of(config: Config, key: str) -> Corpus | None:
-    """Returns the corpus of a key; None for the key of a vocabulary."""
+    """Returns a key's corpus, or None for a vocabulary's key."""
     split, _, rest = key.partition("/")
     name = rest.partition("/")[0]
     return next((corpus for corpus in config.splits.get(split, ()) if corpus.name == name), None)

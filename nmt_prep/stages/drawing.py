@@ -1,4 +1,4 @@
-"""Draws pairs of a corpus by hashes of their rows, or of the names of their documents."""
+"""Draws a corpus's pairs by hashes of their rows, or of their documents' names."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def draw(task: DrawTask, tick: Tick) -> Draw:
 
 
 def _last_rows(drawn: Callable[[], Iterator[Keys]], numbers: list[int], limit: int | None) -> tuple[list[int], int]:
-    """Returns the last key of each number of pairs and of those that stay, and how many pairs are not held out."""
+    """Returns the last key for each pair count and for the pairs that stay, and how many pairs are not held out."""
     counts = np.zeros(1 << 16, np.int64)
     for keys in drawn():
         counts += np.bincount((keys >> np.uint64(48)).astype(np.int64), minlength=len(counts))
@@ -163,7 +163,7 @@ def _last_rows(drawn: Callable[[], Iterator[Keys]], numbers: list[int], limit: i
 def _last_documents(
     drawn: Callable[[], Iterator[Keys]], numbers: list[int], limit: int | None
 ) -> tuple[list[int], int]:
-    """Returns the same as :func:`_last_rows` for pairs whose keys are those of documents, which stay whole.
+    """Returns the same as :func:`_last_rows` for pairs with document keys; documents stay whole.
 
     A hold-out has the fewest documents with as many pairs as asked for; a limit keeps the most that do not exceed it.
     """

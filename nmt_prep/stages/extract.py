@@ -167,7 +167,7 @@ def _found(outputs: Outputs) -> tuple[dict[str, CorpusFile], dict[str, tuple[Wan
 
 
 def path_of(outputs: Outputs, wanted: Wanted, file: CorpusFile) -> Path:
-    """Returns the path of a file of :attr:`ExtractOutput.files`."""
+    """Returns the path of an entry in :attr:`ExtractOutput.files`."""
     if file.file is not None:
         return outputs.directory_of(Extract) / file.file
     local = wanted.container.local(outputs.config.base_dir)
@@ -184,7 +184,7 @@ def config_key(key: str) -> str:
 
 
 def file_names(outputs: Outputs, split: str, corpus: Corpus) -> dict[Path, str]:
-    """Returns descriptions of the extracted files of a corpus, in the terms of the config, for messages."""
+    """Returns descriptions of a corpus's extracted files, in the config's terms, for messages."""
     extracted = outputs.read(Extract).files
     names: dict[Path, str] = {}
     for wanted in wanted_by(split, corpus):
@@ -326,7 +326,7 @@ def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
 
 
 def _pair_members(config: Config, files: dict[str, list[tuple[str, Stored]]]) -> None:
-    """Sorts the members of both sides of a corpus so that pairs have the same index."""
+    """Sorts the members on both sides of a corpus so that pairs have the same index."""
     for split, corpus in fetched_corpora(config):
         where = f"splits.{split}.{corpus.name}"
         patterns = {

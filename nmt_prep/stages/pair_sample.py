@@ -82,7 +82,7 @@ def draw_samples(
     scratch: Path,
     made: Collection[str] = (),
 ) -> Rounds[dict[str, dict[str, DrawnFiles]]]:
-    """Yields the round; returns the drawn pairs of each corpus of each text, in the order of their parts.
+    """Yields the round; returns the drawn pairs for each corpus and text, in the order of their parts.
 
     The corpora ``made``, which teach nothing, take no share of the sample from the others.
     """

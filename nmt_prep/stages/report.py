@@ -1,4 +1,4 @@
-"""The stage report: writes the numbers of a run as a page and a text for people, and as JSON for programs.
+"""The `report` stage: writes a run's figures as a page and a text for people, and as JSON for programs.
 
 ``summary.json`` has the numbers, collected from the outputs of the stages; docs/report.md describes its keys.
 """
@@ -160,7 +160,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
 
 
 def _rows(job: Job, info: DatasetInfo) -> Json:
-    """Returns the section on rows of a causal language model; none for other records."""
+    """Returns the section on causal language model rows, or nothing for other records."""
     if info.layout != "causal":
         return {}
     from nmt_prep.reporting.row_facts import row_facts  # noqa: PLC0415  (loads numpy)
@@ -169,7 +169,7 @@ def _rows(job: Job, info: DatasetInfo) -> Json:
 
 
 COMPARED_PAIRS = 10_000
-"""Maximum number of pairs of a corpus on which the report compares vocabularies."""
+"""Maximum number of pairs per corpus on which the report compares vocabularies."""
 
 
 def _compared(config: Config, files: Mapping[str, Path]) -> dict[str, Tokenizer]:
@@ -185,7 +185,7 @@ def _compared(config: Config, files: Mapping[str, Path]) -> dict[str, Tokenizer]
 
 
 def _comparison(job: Job) -> Json:
-    """Returns how the vocabularies of the run, and those to compare, divide the first pairs of each corpus of train."""
+    """Returns how the run's and the compared vocabularies divide the first pairs of each train corpus."""
     from nmt_prep.corpora import strip_lines  # noqa: PLC0415  (loads numpy)
     from nmt_prep.subwords.comparison import TextFit  # noqa: PLC0415  (loads numpy)
 

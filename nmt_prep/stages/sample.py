@@ -1,7 +1,7 @@
 """sample: selects the lines that vocabularies are trained on.
 
 As Tensor2Tensor's ``generate_lines_for_vocab`` (``tensor2tensor/data_generators/generator_utils.py``), it takes every
-n-th line of each side of each corpus, stripped, until a budget of characters is used up. The lines come from the
+n-th line from each side of each corpus, stripped, until a budget of characters is used up. The lines come from the
 cleaned pairs if the config asks for that, else from the files.
 """
 
@@ -52,7 +52,7 @@ Text: TypeAlias = "tuple[memoryview, int]"  # Lines of a sample in UTF-8, each f
 
 @dataclass(frozen=True)
 class RawLines:
-    """All lines of one side of a corpus."""
+    """All lines on one side of a corpus."""
 
     source: CorpusFiles
     languages: Languages
@@ -80,7 +80,7 @@ class RawLines:
 
 @dataclass(frozen=True)
 class CleanedLines:
-    """The lines of one side of a cleaned corpus."""
+    """The lines on one side of a cleaned corpus."""
 
     parts: tuple[Path, ...]  # the cleaned parts of the corpus, in order
     side: Side
@@ -124,7 +124,7 @@ class SampleSize:
 
 
 def sample_corpus(task: SampleTask, tick: Tick) -> SampleSize:
-    """Writes the sample of one side of a corpus. Ticks are lines."""
+    """Writes the sample for one side of a corpus. Ticks are lines."""
     lines = size = 0
     with atomic_write(task.output) as beside, beside.open("wb") as output:
         for text, count in task.sampled():
@@ -147,13 +147,13 @@ class SampleOutput:
 
 
 Sampled: TypeAlias = "dict[Side, list[tuple[Path, SampleSize]]]"
-"""The files of the samples of all corpora by side, with their sizes."""
+"""All corpora's sample files by side, with their sizes."""
 
 
 class Sample(Stage[SampleOutput, Sampled]):
     """Writes ``sample/source.txt`` and ``sample/target.txt``.
 
-    The sides are sampled independently, as upstream does: line i of one side is not the translation of line i of the
+    The sides are sampled independently, as upstream does: line i on one side is not the translation of line i on the
     other. Where the training corpora are not cleaned, or with ``sample.from: raw``, lines are taken before compile
     drops any.
     """
@@ -223,12 +223,11 @@ def learned_sides(config: Config, corpus: Corpus) -> tuple[Side, ...]:
 
 
 def sampled_sides(config: Config) -> dict[str, list[tuple[Side, Side, str]]]:
-    """Returns which sides of each corpus of train are sampled.
+    """Returns which sides are sampled in each train corpus.
 
-    Returns:
-        By the name of the corpus: the side of the sample, the side of the corpus, and the language if the config has
-        language pairs. The other direction of a corpus is sampled too unless the sides share a vocabulary. A language
-        of a multilingual corpus is sampled once for each side.
+    Returns: By corpus name: the sample's side, the corpus's side, and the language if the config has language pairs.
+        The other direction of a corpus is sampled too unless the sides share a vocabulary. A language of a multilingual
+        corpus is sampled once for each side.
     """
     shared, seen = config.vocab.shared, set[tuple[str, ...]]()
     sampled: dict[str, list[tuple[Side, Side, str]]] = {}

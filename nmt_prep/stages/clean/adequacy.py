@@ -1,4 +1,4 @@
-"""The rule ``adequacy`` in the stage clean.
+"""The ``adequacy`` rule in the `clean` stage.
 
 As for ``translation``, one task learns a model of word alignment from a sample of the pairs that are left, then a
 classifier from the same sample (:mod:`nmt_prep.cleaning.adequacy`), and judges defective pairs made from it.
@@ -78,7 +78,7 @@ def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
 
 
 def judge_part(task: ScoreTask, tick: Tick) -> Scored:
-    """Writes the values of the pairs of a part, and the words without counterpart. It ticks for each pair."""
+    """Writes the values of a part's pairs, and the words without counterpart. It ticks for each pair."""
     classifier: Classifier = files.shared_classifier(task.model)
     pretokenized, places = classifier.model.settings.pretokenized, [np.zeros((0, 3), np.int32)]
 

@@ -1,4 +1,4 @@
-"""Evaluation sets in the stage clean.
+"""Evaluation sets in the `clean` stage.
 
 One task gathers the segments of all evaluation sets in a file, in the round ``clean-segments``. The tasks that clean
 parts build the index from this file, and drop or count the pairs that contain a segment. In the end, the leaks of all

@@ -1,4 +1,4 @@
-"""The corpora that the stage clean cleans, and the work on each of them: its passes, files and results."""
+"""The corpora that the `clean` stage cleans, and the work on each corpus: its passes, files and results."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class CleanedCorpus:
         return score in self.computed or (score in COMPUTED_SCORES and self.has_rule(score))
 
     def missing(self, score: str) -> str:
-        """Returns a problem if the corpus comes without a score; empty if it has the score."""
+        """Returns a problem if the corpus comes without a score, or an empty text if it has the score."""
         if score in self.corpus.scores or score in self.computed:
             return ""
         known = ", ".join(sorted(self.corpus.scores)) or "none"
@@ -179,7 +179,7 @@ def is_deduplicated(config: Config, corpus: Corpus) -> bool:
 
 @dataclass(frozen=True)
 class RuleBounds:
-    """Limits of the passing values of a rule in one column; None stands for no limit."""
+    """Limits for a rule's passing values in one column; None stands for no limit."""
 
     low: float | None
     high: float | None = None
@@ -253,7 +253,7 @@ class CorpusWork:
 
     @property
     def key(self) -> str:
-        """Split and number of the corpus, for names of tasks."""
+        """Split and corpus index, for task names."""
         return f"{self.split}-{self.corpus.index:03d}"
 
     @property
@@ -268,7 +268,7 @@ class CorpusWork:
 
     @property
     def early(self) -> int:
-        """Number of the compiled parts of the first round: all parts if the second round would be shorter."""
+        """How many compiled parts the first round covers: all parts if the second round would be shorter."""
         return len(self.compiled) if len(self.compiled) <= 2 * self.first else self.first
 
     @property
@@ -330,7 +330,7 @@ class CorpusWork:
 
 
 def spill_directory(job: Job, split: str) -> Path:
-    """Returns the directory of the spill files of a split, and of the pairs that deduplication drops."""
+    """Returns the directory for a split's spill files, and for the pairs that deduplication drops."""
     return job.scratch / "dedup" / split
 
 

@@ -19,10 +19,10 @@ from nmt_prep.pipeline.rounds import Round
 from nmt_prep.stages.clean.parts import PartTask
 
 LARGEST_BUFFER = 32 << 20
-"""Bytes of records, of candidates, and of text that a task collects before it writes or compares them."""
+"""Bytes of records, candidates and text that a task collects before it writes or compares them."""
 
 Overlap: TypeAlias = "dict[str, dict[str, int]]"
-"""``overlap[a][b]`` is the number of pairs of the corpus ``a`` that are also in ``b``; ``overlap[a][a]`` counts all."""
+"""``overlap[a][b]`` counts the pairs of corpus ``a`` that are also in ``b``; ``overlap[a][a]`` counts all."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class PlanTask:
 
 @dataclass(frozen=True)
 class Ranges:
-    """The number of leading bits of a key that give the number of its range, and the bytes of a task's buffers."""
+    """How many leading key bits give the range index, and the byte size of a task's buffers."""
 
     bits: int
     buffer: int
 
 
 def plan_ranges(task: PlanTask, tick: object) -> Ranges:
-    """Returns the number of ranges of keys, and the size of buffers, that fit the memory of a task."""
+    """Returns the number of key ranges, and the buffer size, that fit a task's memory."""
     del tick
     needed = max(-(-task.records // (1 << MOST_BITS)), task.least) * task.record_bytes
     if needed > max(task.memory // 4, spill.SMALLEST_SHARE):  # a range takes a quarter of the memory
@@ -131,7 +131,7 @@ class ComparedSplit:
 
     @property
     def numbers(self) -> Corpora:
-        """The number of the corpus of each part."""
+        """The corpus index of each part."""
         names = list(dict.fromkeys(self.corpora))
         return Corpora(tuple(names.index(name) for name in self.corpora), len(names))
 

@@ -1,4 +1,4 @@
-"""The passes of the stage clean that drop duplicates.
+"""The passes of the `clean` stage that drop duplicates.
 
 Pairs are compared on both sides, then by source, then by target. Each comparison ignores pairs that an earlier
 comparison dropped. The tasks of the previous pass write records of their pairs to spill files, divided by range of the
@@ -88,7 +88,7 @@ def decide(task: DecideTask, tick: Tick) -> Decided:
 
 @dataclass(frozen=True)
 class MarkTask:
-    """A part whose dropped pairs are marked for the next comparison; ``parts`` is the number of parts of the split."""
+    """A part whose dropped pairs are marked for the next comparison; ``parts`` is the split's part count."""
 
     key: str
     number: int
@@ -201,7 +201,7 @@ def dedup_rounds(config: Config, this: DedupPass) -> tuple[Round[Any, Any], ...]
 
 @dataclass(frozen=True)
 class DedupPlan:
-    """Division of each split to deduplicate: ranges of the keys, and ranges of the hashes of near duplicates."""
+    """How each split is divided for deduplication: key ranges, and hash ranges for near duplicates."""
 
     keys: Mapping[str, Ranges]
     near: Mapping[str, Ranges]

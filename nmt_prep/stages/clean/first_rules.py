@@ -95,7 +95,7 @@ class CheckTask:
 
 
 def check_corpus(task: CheckTask, tick: object) -> str:
-    """Explains the loss of most first pairs of a corpus by a dropped pair, and by warnings about languages."""
+    """Explains the loss of most first pairs in a corpus by a dropped pair, and by warnings about languages."""
     del tick
     counts, keys = task.counts, task.of.cleaning.keys
     failed = {EMPTY: counts.dropped[EMPTY], **{rule: row[rule] for rule, row in counts.failed.items()}}

@@ -116,7 +116,7 @@ Scored: TypeAlias = tuple[int, ...]  # Histogram of the scores of a part in fine
 def write_scores(
     task: ScoreTask, model: Model, score: Callable[[TextColumn, TextColumn, Integers], Values], tick: Tick
 ) -> Scored:
-    """Writes the scores of the pairs of a part. It ticks for each pair."""
+    """Writes the scores of a part's pairs. It ticks for each pair."""
     learned = np.zeros(0, np.uint64) if task.learned is None else np.load(task.learned)
     scores: list[Values] = [np.zeros(0)]
     for batch in iter_pairs(task.part, columns=SIDES):

@@ -1,6 +1,6 @@
-"""The rounds of the stage clean that find near duplicates, after pairs with equal normalized text are dropped.
+"""The rounds of the `clean` stage that find near duplicates, after pairs with equal normalized text are dropped.
 
-1. A task per part writes the records of its pairs by range of the hash (:mod:`nmt_prep.cleaning.dedup.near`).
+1. One task per part writes its pairs' records by hash range (:mod:`nmt_prep.cleaning.dedup.near`).
 2. A task per range finds the candidates among its records. It writes them to the file of the worse pair's part, and
    requests for the better pair's text to the file of that pair's part.
 3. A task per part reads the requested pairs, and writes their text to the file of the part that needs it.
@@ -67,7 +67,7 @@ class NearSplit:
 
     @property
     def ranges(self) -> int:
-        """Number of ranges of hashes."""
+        """Number of hash ranges."""
         return 1 << self.plan.bits
 
     @property
@@ -88,7 +88,7 @@ class NearSplit:
 
 @dataclass(frozen=True)
 class NearTask:
-    """A part of a split, a range of its hashes, or a share of its clusters."""
+    """A part of a split, one of its hash ranges, or a share of its clusters."""
 
     key: str
     split: NearSplit
@@ -158,7 +158,7 @@ def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
 # Round 3. The requests are sorted by place, and so are the pairs of a part: the requests of a batch are one slice. The
 # slice is cut again, because many parts may request the same long text, which is then written once for each of them.
 def answer_requests(task: NearTask, tick: Tick) -> int:
-    """Writes the text of requested pairs of a part; returns the number of requests. It ticks for each pair."""
+    """Writes the text of the requested pairs in a part; returns the request count. It ticks for each pair."""
     assert task.part is not None
     split = task.split
     requests = distinct(_joined(split.pieces("requests", split.part_count, task.number, 2), 2))

@@ -81,7 +81,7 @@ class PartTask:
 
     @property
     def stem(self) -> str:
-        """Split and name of the part, for names of tasks and files."""
+        """Split and part name, for tasks and files."""
         return f"{self.kept.parent.name}-{self.part.path.stem}"
 
 
@@ -114,7 +114,7 @@ def _made_files(task: PartTask, result: PartResult) -> Iterator[Path]:
 
 
 class PartOutput(ExitStack):
-    """The output files of a task: one for kept pairs, one for rejected pairs, and files for the keys of kept pairs."""
+    """A task's output files: one for kept pairs, one for rejected pairs, and files for the keys of kept pairs."""
 
     def __init__(self, task: PartTask) -> None:
         super().__init__()
@@ -239,7 +239,7 @@ def drop_below(task: DropBelowTask, tick: Tick) -> PartResult:
 def _words_at(
     batch: pa.RecordBatch, kept: npt.NDArray[np.bool_], places: npt.NDArray[np.int32]
 ) -> tuple[pa.Array, pa.Array]:
-    """Returns the side and the words at the recorded position of each dropped pair; null for none."""
+    """Returns the side and the words at each dropped pair's recorded position, or null without a position."""
     columns, words = [], []
     for row in np.flatnonzero(~kept).tolist():
         side, begin, end = places[row].tolist()
@@ -251,7 +251,7 @@ def _words_at(
 
 @dataclass(frozen=True)
 class RejectsTask:
-    """The files with the samples of the parts of a corpus, to be sampled again."""
+    """The files with the samples of a corpus's parts, to be sampled again."""
 
     key: str
     of: CorpusTask
@@ -260,7 +260,7 @@ class RejectsTask:
 
 
 def sample_rejects(task: RejectsTask, tick: Tick) -> PairFile:
-    """Writes the sample of the rejected pairs of a corpus. It ticks for each pair that it reads."""
+    """Writes the sample of a corpus's rejected pairs. It ticks for each pair that it reads."""
     sample = RejectSample(task.of.seed, task.of.corpus)
     for file in task.files:
         for batch in iter_pairs(file):

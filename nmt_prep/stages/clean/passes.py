@@ -1,4 +1,4 @@
-"""The passes of the stage clean over the parts of a corpus, with the settings that they need.
+"""The passes of the `clean` stage over a corpus's parts, with the settings that they need.
 
 After the pass of the rules come rules that need the whole corpus, comparisons of pairs, and computed values: ``top``,
 values that rank duplicates, ``dedup``, ``translation``, ``adequacy``, other values, ``best`` (the rule ``top`` by a
@@ -95,7 +95,7 @@ class Top(CorpusRule):
     name = TOP
 
     def __init__(self, this: str, rounds: str, *, computed: bool) -> None:
-        """Makes a pass; ``rounds`` is the start of the names of its rounds."""
+        """Makes a pass; ``rounds`` is the prefix of its round names."""
         self.this, self._computed = this, computed
         self._find = Round(
             f"{rounds}-threshold", find_threshold, Threshold, unit="parts", words="finding the best pairs"

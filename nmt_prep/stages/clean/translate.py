@@ -1,8 +1,8 @@
 """Translating corpora: a program makes one side of their pairs, which are then cleaned like others.
 
-Tasks make the texts of slices of the parts, which members of a job array share; a task per part then applies the rules
-to the pairs. The texts are stored with those of other runs (:mod:`nmt_prep.text.computed`), so a run that was killed,
-or that has more corpora, translates only new lines.
+Tasks make the texts for slices of the parts, which job-array members share; then one task per part applies the rules to
+the pairs. The texts are stored together with other runs' texts (:mod:`nmt_prep.text.computed`), so a run that was
+killed, or that has more corpora, translates only new lines.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class TranslateTask(SliceTask):
 
 
 def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
-    """Writes the texts of a slice of a part. It ticks for each pair."""
+    """Writes the texts for a slice of a part. It ticks for each pair."""
     counts, (text, ranking) = MadeTexts(), task.maker.columns(task.of.context)
     schema = pa.schema([pa.field(task.maker.side, pa.string())])
     with atomic_write(task.output) as beside, writing(task.output), pq.ParquetWriter(beside, schema) as file:
@@ -202,7 +202,7 @@ def _slices(job: Job, work: CorpusWork) -> Iterator[TranslateTask]:
 def translations_left(
     config: Config, unfinished: Sequence[Any], compiled: Sequence[PairFile] | None
 ) -> Iterator[TextsLeft]:
-    """Yields the texts that are left to translate for each value; the arguments are those of ``texts_left``."""
+    """Yields the texts that are left to translate for each value; the arguments are the same as for ``texts_left``."""
     tasks = [task for task in unfinished if isinstance(task, TranslateTask)]
     makers: dict[str, dict[str, Column]] = {}
     for corpus in cleaned_corpora(config):

@@ -1,7 +1,6 @@
-"""The rule ``translation`` in the stage clean: learns a model (:mod:`nmt_prep.cleaning.repaired`), and scores pairs.
+"""The ``translation`` rule in the `clean` stage: learns a model (:mod:`nmt_prep.cleaning.repaired`), and scores pairs.
 
-The scores of re-paired pairs stand for the scores of misaligned pairs; the threshold of each corpus follows from both
-histograms.
+Re-paired pairs stand for misaligned pairs; each corpus's threshold follows from both score histograms.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
 
 
 def score_part(task: ScoreTask, tick: Tick) -> Scored:
-    """Writes the scores of the pairs of a part. It ticks for each pair."""
+    """Writes the scores of a part's pairs. It ticks for each pair."""
     model = shared_model(task.model)
     return write_scores(task, model, model.score, tick)
 

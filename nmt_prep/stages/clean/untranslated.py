@@ -1,8 +1,8 @@
 """The passes over corpora that a program will translate, before it does.
 
-Translating is what takes long, so lines that would be dropped afterwards are dropped here: lines that are on the same
-side of another corpus, of any split, and lines beyond ``limit``. The lines of corpora whose both sides are real come
-first, so these corpora lose none.
+Translating takes most of the time, so lines that would be dropped afterwards are dropped here: lines beyond ``limit``,
+and lines that are on the same side of another corpus, whatever its split. The lines of corpora whose both sides are
+real come first, so these corpora lose none.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class KeysTask:
 
 
 def write_keys(task: KeysTask, tick: Tick) -> int:
-    """Writes the keys of the lines of a part; returns their number. It ticks for each line."""
+    """Writes the keys of a part's lines; returns the line count. It ticks for each line."""
     lines = 0
     with SpillWriter(task.spill) as output:
         for batch in iter_pairs(task.part, columns=[task.side, "row"]):
@@ -128,7 +128,7 @@ class _Lines:
 
 @dataclass(frozen=True)
 class _LineComparison:
-    """The lines that the corpora of one side of a split and a pair of languages are compared with."""
+    """The lines that a split's one-sided corpora in a language pair are compared with."""
 
     label: str  # for names of tasks
     split: str
@@ -175,7 +175,7 @@ class _LineComparison:
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        """The name of the corpus of each part."""
+        """The corpus name of each part."""
         return tuple(lines.name.rpartition(f"splits.{self.split}.")[2] for lines in self.lines for _ in lines.numbers)
 
     def decisions(self, job: Job) -> Iterator[DecideTask]:

@@ -1,7 +1,7 @@
 """The last two rounds of compile, which look for faults of the data.
 
 The tasks of the round ``compile`` count pairs as they compile them. The counts show which lines may be frequent; the
-round ``recount`` counts only these lines, in the compiled parts. The round ``in_train`` compares the keys of pairs
+round ``recount`` counts only these lines, in the compiled parts. The ``in_train`` round compares the keys of pairs
 outside of train, which are held in memory, with the keys of train.
 """
 
@@ -41,7 +41,7 @@ _FILTER_BITS = 22
 
 @dataclass(frozen=True)
 class CompileObserved:
-    """Observations of the stage compile."""
+    """What the `compile` stage observed."""
 
     warnings: tuple[HealthWarning, ...] = ()  # warnings about the corpora
     pairs: dict[str, dict[str, PairFacts]] = field(default_factory=dict)  # counts of pairs by split and corpus
@@ -182,7 +182,7 @@ class ObservedCorpus:
 
 
 def is_judged_cleaned(config: Config, warning: HealthWarning) -> bool:
-    """Returns true if the stage clean repeats the check that gave a warning of compile."""
+    """Returns true if the `clean` stage repeats the check that gave a warning in `compile`."""
     if config.clean is None or warning.code == "most_dropped":
         return False
     if warning.code == CHINESE and not _converts_chinese(config, config.clean, warning):

@@ -1,8 +1,8 @@
 """compile: from corpora of any format to Parquet parts of aligned, checked pairs.
 
-The first round of tasks counts the lines of large files, the second the rows of other files before the last slice of a
-corpus; the third compiles corpora, large ones a slice at a time. Pairs with an empty side are dropped and counted, and
-so are pairs in which the reader finds a fault. Two more rounds check the health of the data
+The first round of tasks counts lines in large files, the second counts rows in other files before the last slice of a
+corpus; the third compiles corpora, and large corpora slice by slice. Pairs with an empty side are dropped and counted,
+and so are pairs in which the reader finds a fault. Two more rounds check the health of the data
 (:mod:`~nmt_prep.stages.compile.compile_health`).
 """
 
@@ -173,7 +173,7 @@ def _has_rows(config: Config, corpus: Corpus) -> bool:
 
 
 def _weight_key(config: Config, corpus: Corpus) -> str | None:
-    """Returns the key of the score of a corpus that is the weight of its pairs; None if there is none."""
+    """Returns the key of the score that weights a corpus's pairs, or None without weights."""
     name = None if config.weight is None else config.weight.origin.removeprefix("score:")
     return f"scores.{name}" if name in corpus.scores else None
 
@@ -242,7 +242,7 @@ def _same_files(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> CorpusFiles:
-    """Returns a corpus with its files for a later stage: files of extract, or pairs of aligned documents."""
+    """Returns a corpus with its files for a later stage: files that `extract` wrote, or pairs of aligned documents."""
     if corpus.documents is not None:
         return _aligned_files(job, split, index, corpus)
     if corpus.pivot is not None:
@@ -273,7 +273,7 @@ def _aligned_files(job: Outputs, split: str, index: int, corpus: Corpus) -> Corp
 
 
 def file_steps(job: Outputs, split: str, corpus: Corpus) -> dict[Path, FileSteps]:
-    """Returns the steps of the files of a corpus that are read in place."""
+    """Returns the steps of a corpus's files that are read in place."""
     if corpus.is_made:
         return {}
     files = _files_by_key(job, split, corpus).values()

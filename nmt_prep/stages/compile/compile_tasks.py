@@ -41,7 +41,7 @@ DROP_REASONS = ("empty_source", "empty_target", "empty_both", *FAULTS, "vocab_on
 
 @dataclass(frozen=True)
 class PartsTask:
-    """A slice of a corpus of one split, whose pairs are written to parts."""
+    """A slice of one split's corpus, whose pairs are written to parts."""
 
     key: str
     source: CorpusFiles
@@ -64,7 +64,7 @@ class CompileTask(PartsTask):
 
 @dataclass(frozen=True)
 class CorpusCounts:
-    """Pairs and bytes of a corpus, or of a slice of one."""
+    """Pair and byte counts of a corpus or a slice."""
 
     pairs_in: int  # number of pairs read
     pairs_out: int  # number of compiled pairs
@@ -165,7 +165,7 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
 
 
 def _place_of(task: CompileTask, key: str) -> RowPlace:
-    """Returns the position of the first value of a column."""
+    """Returns the position of a column's first value."""
     source, row = task.source, task.slice.first_row
     if key in source.columns:
         return RowPlace(source.columns[key], "line", row + 1)
@@ -203,7 +203,7 @@ def _written(
 
 
 def _write(task: PartsTask, batches: Iterator[PairBatch], files: Mapping[Side, LinkedFile]) -> list[PairFile]:
-    """Writes the parts of a slice: with the numbers of lines of ``files``, or with the text if there are none."""
+    """Writes the parts of a slice: with line indexes into ``files``, or with the text if there are none."""
     corpus = task.source.corpus
     prefix = f"part-{task.source.index:03d}-{task.number:05d}"
     if not files:
@@ -269,7 +269,7 @@ def _sound(
 
 
 def kept_rows(batch: PairBatch, sides: Sequence[Side]) -> Rows:
-    """Returns the rows of the pairs of a batch that are compiled: int64, ascending. The batch must have its rows."""
+    """Returns the rows of a batch's pairs that are compiled: int64, ascending. The batch must have its rows."""
     (kept,) = _sound(iter([batch]), _Counting(batch.columns), lambda _: None, sides)
     assert kept.rows is not None
     return kept.rows
@@ -322,7 +322,7 @@ def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> M
 
 
 def has_lines_as_they_are(corpus: Corpus) -> bool:
-    """Returns true if the pairs of a corpus are lines of its files, except for carriage returns at their ends."""
+    """Returns true if a corpus's pairs are lines of its files, except for carriage returns at their ends."""
     # A reader of another package that is derived from this one may change the text.
     is_plain = reader_of(format_of(corpus)) is PlainReader and set(corpus.sides) == set(SIDES)
     return is_plain and {*map(corpus.encoding_of, SIDES)} == {"utf-8"} and not corpus.places

@@ -1,9 +1,9 @@
 """Three rounds of compile that join two corpora on equal lines of a pivot language.
 
-A task per part of the two corpora divides their pairs by the key of the pivot's line. A task per range of keys joins
-the pairs of the range, and divides the joined pairs by the part of the first corpus. A task per part of the first
-corpus brings its pairs into the order of both corpora and writes them. So neither the memory nor the bytes depend on
-the number of ranges, which follows from the amount of text.
+One task per part of the two corpora divides its pairs by the key of the pivot's line. One task per key range joins the
+range's pairs, and divides the joined pairs by the first corpus's part. A task per part of the first corpus brings its
+pairs into the order of both corpora and writes them. So neither the memory nor the bytes depend on the number of
+ranges, which follows from the amount of text.
 
 In each corpus, a line of the pivot is joined only with its first different translations. Otherwise, a line such as
 "Thank you." would give as many pairs as the product of its counts in both corpora.
@@ -74,7 +74,7 @@ class JoinTask:
 
 @dataclass(frozen=True)
 class WriteTask(PartsTask):
-    """The joined pairs of a part of the first corpus."""
+    """The joined pairs of one part of the first corpus."""
 
     files: tuple[Path, ...]
     first_row: int  # number of joined pairs of the previous parts
@@ -84,7 +84,7 @@ Rows: TypeAlias = tuple[int, ...]  # The numbers of rows that a task wrote, by r
 
 
 def divide_part(task: DivideTask, tick: Tick) -> Rows:
-    """Divides the pairs of a part by the key of the pivot's line. Ticks are pairs."""
+    """Divides a part's pairs by the key of the pivot's line. Ticks are pairs."""
     other = OTHER[task.pivot]
     found: list[pa.Table] = []
     row = 0
@@ -122,7 +122,7 @@ _TRANSLATIONS = 3  # of a line that are joined, per corpus
 # The first three of a set are among the first three of its subsets. So batches, parts and ranges are each reduced in
 # turn, which bounds the memory, and the result is the same as of reducing the whole corpus at once.
 def _first_translations(lines: pa.Table) -> pa.Table:
-    """Returns the first different translations of each line of the pivot, in the order of keys, then of rows."""
+    """Returns the first different translations of each pivot line, in the order of keys, then of rows."""
     keys = lines.select((*_PIVOT, *_OTHER, *_PLACE)).append_column("row", pa.array(np.arange(len(lines))))
     keys = _sorted(keys, (*_PIVOT, *_OTHER, *_PLACE))
     keys = _sorted(keys.filter(pa.array(_begins(keys, (*_PIVOT, *_OTHER)))), (*_PIVOT, *_PLACE))
@@ -143,7 +143,7 @@ def _begins(rows: pa.Table, names: Sequence[str]) -> npt.NDArray[np.bool_]:
 
 
 def join_range(task: JoinTask, tick: Tick) -> Rows:
-    """Joins the pairs of a range of keys. Ticks are pairs."""
+    """Joins the pairs in a key range. Ticks are pairs."""
     first, second = (
         _first_translations(pa.concat_tables(_group(path, task.number) for path in files)) for files in task.files
     )
@@ -167,7 +167,7 @@ def _in_order(joined: pa.Table) -> pa.Table:
 
 
 def write_joined(task: WriteTask, tick: Tick) -> CompiledSlice:
-    """Writes the joined pairs of a part of the first corpus. Ticks are bytes of text."""
+    """Writes the joined pairs of one part of the first corpus. Ticks are bytes of text."""
     pairs = pa.concat_tables(_group(path, task.number) for path in task.files)
     return write_sound(task, _pair_batches(task, _in_order(pairs).combine_chunks()), tick)
 
@@ -231,12 +231,12 @@ class Joined:
 
     @property
     def stem(self) -> str:
-        """Start of the names of its tasks and files."""
+        """Prefix of its task and file names."""
         return f"{self.source.split}-{self.source.index:03d}"
 
     @property
     def bits(self) -> int:
-        """Number of leading bits of a key that give the number of its range."""
+        """How many leading key bits give the range index."""
         size = sum(part.bytes or 0 for parts in self.parts for part in parts)
         return min((max(-(-size // RANGE_BYTES), 1) - 1).bit_length(), MOST_BITS)
 
@@ -267,7 +267,7 @@ class Joined:
     def writes(
         self, job: Job, joins: Sequence[JoinTask], joined: Sequence[Rows], keys: Callable[[int], Path | None]
     ) -> list[WriteTask]:
-        """Returns the tasks that write the pairs; ``keys`` returns the file of keys of a slice by its number."""
+        """Returns the tasks that write the pairs; ``keys`` returns a slice's key file, given the slice's index."""
         sizes = np.sum(joined, axis=0)
         return [
             WriteTask(

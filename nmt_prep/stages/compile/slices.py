@@ -74,7 +74,7 @@ class CorpusFiles:
         return type(error)(f"{self.where}: {message}{''.join(hints)}")
 
     def size(self, files: Files) -> int:
-        """Returns the size in bytes of the largest of some files."""
+        """Returns the largest file's size in bytes."""
         return max(self.sizes[path] for path in files.values())
 
 
@@ -114,7 +114,7 @@ class LinesTask:
 
 
 def count_lines(task: LinesTask, tick: Tick) -> RangeCounts:
-    """Counts the lines of a range of a file. Ticks are bytes."""
+    """Counts the lines in a range of a file. Ticks are bytes."""
     try:
         return count_range(task.path, task.start, task.end, task.encoding, task.quote, tick)
     except CorpusError as error:

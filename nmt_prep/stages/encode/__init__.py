@@ -1,1 +1,1 @@
-"""The stage encode."""
+"""The `encode` stage."""

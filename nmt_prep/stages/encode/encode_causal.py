@@ -1,4 +1,4 @@
-"""Rows for causal language models in the stage encode: what they are made with, and the turns of documents.
+"""Rows for causal language models in the `encode` stage: what they are made with, and the turns in documents.
 
 One round draws the pairs of train from which examples in prompts are taken.
 """
@@ -86,9 +86,9 @@ POOL = Round("examples", draw_pool, int, unit="corpora", words="drawing examples
 def draw_pools(
     job: Job, settings: PromptSettings, parts: Mapping[str, Sequence[PairFile]], directory: Path
 ) -> Rounds[dict[str, tuple[Path | None, ...]]]:
-    """Yields the round of examples; returns the file of each corpus of each split.
+    """Yields the round for examples; returns each corpus's file in each split.
 
-    Corpora of other splits than train have the examples of the largest corpus of train with their languages.
+    Corpora outside of train take their examples from the largest train corpus in their languages.
     """
     names = {split: [*dict.fromkeys(part.corpus for part in listed)] for split, listed in parts.items()}
     if "examples" not in settings.fields:
@@ -193,7 +193,7 @@ def files_of(directory: Path, info: CausalInfo | None) -> dict[str, str]:
 
 
 def causal_settings(config: Config) -> dict[str, object]:
-    """Returns the settings of rows, as settings of a stage; empty for pairs of two sides."""
+    """Returns the row settings as stage settings, or an empty mapping for pairs with two sides."""
     if not config.records.causal:
         return {}
     own = config.records.model_dump(mode="json", include=_ROW_KEYS)
@@ -204,11 +204,11 @@ def causal_settings(config: Config) -> dict[str, object]:
 def turns_of(
     batch: pa.RecordBatch, lengths: npt.NDArray[np.int64], settings: DocumentSettings, seed: int, *, drawn: bool
 ) -> npt.NDArray[np.int64]:
-    """Returns the number of turns in the row of each pair, which end with it; int64, shape ``[pairs]``.
+    """Returns the turn count of each pair's row, which ends with the pair; int64, shape ``[pairs]``.
 
     Args:
         batch: consecutive pairs with the columns ``document`` and ``row``.
-        lengths: number of ids of each pair in a row of its own.
+        lengths: ID count of each pair in a row of its own.
         drawn: True if the documents whose segments are joined are drawn.
     """
     starts, numbers = document_breaks(batch), batch.column("row").to_numpy()

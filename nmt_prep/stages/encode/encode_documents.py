@@ -1,7 +1,7 @@
-"""Documents in the stage encode. One round finds the documents of each part, another one shuffles them.
+"""Documents in the `encode` stage. One round finds the documents of each part, another one shuffles them.
 
 A document is the consecutive pairs of a corpus with the same name in the column ``document``; a pair without a name is
-a document of its own. Documents of train are shuffled; documents of other splits keep their order.
+a document of its own. Shuffles train documents; documents in other splits keep their order.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class OrderTask:
 
 
 def order_documents(task: OrderTask, tick: Tick) -> int:
-    """Writes the table of the documents of a split; returns their number."""
+    """Writes a split's document table; returns its document count."""
     del tick
 
     def shuffle(documents: int) -> GlobalShuffle:
@@ -180,7 +180,7 @@ def order_splits(
 
 
 def tables_of(job: Job, splits: Iterable[str]) -> tuple[dict[str, str], dict[str, int]]:
-    """Returns the digests of the tables of splits, and the number of documents as a count of the stage."""
+    """Returns the digests of the splits' tables, and the document count as a stage count."""
     if job.config.documents is None or job.config.records.layout == "causal":
         return {}, {}
     paths = [documents_path(job.directory, split) for split in splits]

@@ -1,4 +1,4 @@
-"""encode: turns pairs, cleaned if the config asks for it, into shuffled shards of ids, out of core.
+"""encode: turns pairs, cleaned if the config requests it, into shuffled shards of token IDs, out of core.
 
 There are two rounds of tasks. The first encodes parts: it writes the ids of each pair to the bucket of its position in
 the global shuffle, in a spill file. The second writes shards: it collects the pairs of a bucket from all spill files
@@ -330,7 +330,7 @@ def _linked(config: Config) -> bool:
 
 
 def _columns(config: Config, split: str, parts: Sequence[PairFile]) -> Columns:
-    """Returns the columns of records of text: links, and the columns of the parts other than the text."""
+    """Returns the columns in text records: links, and the parts' columns other than the text."""
     if config.records.layout != "text":
         return ()
     columns = {LINKS: "string"} if _linked(config) and split in aligned_splits(config) else {}

@@ -1,4 +1,4 @@
-"""The tasks of the stage encode, and the profile of the encoded text.
+"""The tasks of the `encode` stage, and the profile of the encoded text.
 
 Tasks encode parts, and sort and write shards. The tasks that encode parts also draw samples for the profile.
 """
@@ -112,7 +112,7 @@ class ShardTask:
 
 
 def spill_name(split: str, plan: ShardPlan, part: int) -> str:
-    """Returns the file name of the spill file of a part; with another number of buckets, parts are spilled again."""
+    """Returns the name of a part's spill file; if the bucket count changes, parts are spilled again."""
     return f"{split}-{part:05d}-in-{plan.buckets}"
 
 
@@ -196,7 +196,7 @@ def _add_rows(
     text: Mapping[Side, pa.Array],
     first: int,
 ) -> tuple[PairStats, npt.NDArray[np.int64]]:
-    """Adds the rows of a batch; returns their counts, and the number of turns of each, 0 for an empty row."""
+    """Adds a batch's rows; returns their counts, and each row's turn count, which is 0 for an empty row."""
     stats, turns = PairStats(), [np.empty(0, np.int64)]
     for start in range(0, len(batch), ROWS_AT_A_TIME):  # prompts may be much longer than texts
         sides = [text[side][start : start + ROWS_AT_A_TIME] for side in SIDES]
@@ -229,14 +229,14 @@ def rows_of(
 
 
 def mean_of_turns(values: npt.NDArray[np.float32], turns: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """Returns the mean value of the turns of each row, which end with its pair."""
+    """Returns the mean value over each row's turns, which end with its pair."""
     sums, ends = np.concatenate([[0], np.cumsum(values, dtype=np.float64)]), np.arange(1, len(values) + 1)
     means = (sums[ends] - sums[ends - turns]) / np.maximum(turns, 1)
     return np.where(turns == 1, values, means).astype("<f4")
 
 
 def _columns(batch: pa.RecordBatch, task: SpillTask, links: Iterator[Links]) -> Iterator[pa.Array]:
-    """Yields the other columns of pairs in records of text; a column that the part lacks is null."""
+    """Yields the other columns of pairs in text records; a column that the part lacks is null."""
     for name, kind in task.plan.text_columns:
         if name == LINKS:
             yield pharaoh(next(links)) if task.links is not None else pa.nulls(len(batch))
@@ -255,7 +255,7 @@ def _repeated_in(batch: pa.RecordBatch, task: SpillTask, tokenizers: Mapping[Sid
 
 
 def weights_of(batch: pa.RecordBatch, weight: WeightSettings) -> npt.NDArray[np.float32]:
-    """Returns the weights of the pairs of a part: float32, shape ``[pairs]``."""
+    """Returns the weights of a part's pairs: float32, shape ``[pairs]``."""
     if weight.origin not in batch.schema.names:
         return np.full(len(batch), weight.default, np.float32)
     scores = batch.column(weight.origin).to_numpy(zero_copy_only=False)

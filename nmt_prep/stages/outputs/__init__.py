@@ -1,1 +1,1 @@
-"""The stage outputs."""
+"""The `outputs` stage."""

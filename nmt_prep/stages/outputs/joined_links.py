@@ -1,7 +1,7 @@
 """Pairs with piece links, for outputs of a run with documents: the links of segments are shifted to the joined lines.
 
-The spill files hold the text of segments with the links of their words. Lines of pieces consist of the ids that loaders
-join; lines of text are split into pieces as the trainer splits them.
+The spill files hold the segments' text with their word links. Piece lines consist of the IDs that loaders join; text
+lines are split into pieces as the trainer splits them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class JoinedLinks(JoinedText):
     ids: IdPairs | None = None  # the same pairs as ids
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
-        """Yields the examples of each run of blocks; ``path`` is the file to write, for messages."""
+        """Yields the examples in each run of blocks; ``path`` is the file to write, for messages."""
         assert self.windows is not None
         assert self.ids is not None
         texts = self.windows.joined(lambda: self.segments(path), part_of_text)
@@ -122,7 +122,7 @@ def _ends(sizes: Int64s) -> Int64s:
 
 
 def _inside(first: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
-    """Returns the segments of examples, and the number of each segment's example."""
+    """Returns the segments in examples, and each segment's example index."""
     return spans(first, end - first), np.repeat(np.arange(len(first)), end - first)
 
 
@@ -134,7 +134,7 @@ def _moved(places: Words, lines: Int64s, by: Int64s) -> Words:
 
 
 def _joined_links(pairs: TextBatch, words: Mapping[Side, Words], examples: Examples, between: int) -> Links:
-    """Returns the links of the words of examples, given the number of words between two segments."""
+    """Returns the word links of examples, given the number of words between two segments."""
     numbers, offsets = numbers_of(pairs.links)
     inside, example = _inside(np.maximum(*(examples.first[side] for side in SIDES)), examples.end)
     counts = np.diff(offsets)[inside]

@@ -27,7 +27,7 @@ B = TypeVar("B", IdBatch, TextBatch)
 
 @dataclass(frozen=True)
 class Windows:
-    """The examples of a range of a split's pairs; examples that cross the ends of the range are cut there."""
+    """The examples in a range of a split's pairs; examples that cross the ends of the range are cut there."""
 
     records: Path
     split: str
@@ -39,7 +39,7 @@ class Windows:
     def joined(
         self, batches: Callable[[], Iterator[B]], part_of: Callable[[Sequence[B], slice], B]
     ) -> Iterator[tuple[Joining, B, Examples, Segments, npt.NDArray[np.float32] | None]]:
-        """Yields the pairs of each run of blocks, the examples, the segments, and the weights.
+        """Yields, for each run of blocks, the pairs, the examples, the segments, and the weights.
 
         A window ends where a repeated segment is left out, because a line cannot mark parts that are no target.
         """
@@ -106,7 +106,7 @@ class JoinedIds(IdPairs):
         return cls(**{field.name: getattr(pairs, field.name) for field in fields(pairs)}, windows=windows)
 
     def batches(self) -> Iterator[IdBatch]:
-        """Yields the examples of each run of blocks."""
+        """Yields the examples in each run of blocks."""
         assert self.windows is not None
         for joining, pairs, examples, segments, weights in self.windows.joined(super().batches, part_of_ids):
             joined = joining.joined(pairs.sources, pairs.targets, examples, segments)
@@ -131,7 +131,7 @@ class JoinedText(TextPairs):
         return cls(**{field.name: getattr(pairs, field.name) for field in fields(pairs)}, **more)
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
-        """Yields the examples of each run of blocks; ``path`` is the file to write, for messages."""
+        """Yields the examples in each run of blocks; ``path`` is the file to write, for messages."""
         assert self.windows is not None
         for _, pairs, examples, segments, weights in self.windows.joined(lambda: self.segments(path), part_of_text):
             begin, before = examples.first["source"], None

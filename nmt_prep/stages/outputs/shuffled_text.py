@@ -79,7 +79,7 @@ def spill_text(task: TextTask, tick: Tick) -> int:
 
 
 def preferred(batch: pa.RecordBatch, text: Mapping[Side, pa.Array], score: str) -> pa.Array:
-    """Returns the chosen and the rejected translation of each group of consecutive pairs with the same source.
+    """Returns the chosen and the rejected translation in each group of consecutive pairs with the same source.
 
     They are at the first pair of the group. The rejected translation is empty for other pairs, and for groups whose
     translations or scores do not differ.
@@ -198,7 +198,7 @@ LinkedForm: TypeAlias = Literal["linked_text", "linked_tsv", "linked_pieces"]
 
 @dataclass(frozen=True)
 class Linking:
-    """Settings for the links of pieces of the lines of a part."""
+    """Settings for piece links in a part's lines."""
 
     form: LinkedForm
     links: AlignedPart  # the links of the words of the part
@@ -242,7 +242,7 @@ class Linking:
 def places_of_lines(
     form: LinkedForm, tokenizer: Tokenizer, text: pa.Array, starts: pa.Array, before: npt.NDArray[np.int32]
 ) -> tuple[pa.Array, Words, Words]:
-    """Returns lines of text after ``starts`` of ``before`` bytes, and the spans of their words and pieces."""
+    """Returns text lines after ``starts`` (prefixes of ``before`` bytes), and their word and piece spans."""
     words = words_of(TextColumn.from_arrow(text))
     lines = pc.binary_join_element_wise(starts, text, pa.scalar("", text.type))
     # The tokenizer must see the line as a reader of the output does: with the tag, and in TSV without tabs.

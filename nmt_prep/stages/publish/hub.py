@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 
 def hub_url_problem(url: str) -> str:
-    """Returns the reason why an ``hf://`` URL cannot be published to; empty if it can."""
+    """Returns why an ``hf://`` URL cannot be published to, or an empty text if it can."""
     try:
         hub = hub_address(url)
     except ConfigError:

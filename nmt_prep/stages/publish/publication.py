@@ -1,8 +1,8 @@
 """The manifest of a publication, the unfinished manifest in its place while files change, and their publishers.
 
 Object stores have no atomic renames. So a manifest lists all files, with sizes and digests, and is written last: a
-reader that finds a manifest finds every file. While files are being replaced there is an unfinished manifest instead,
-which lists the files of the earlier and of the new publication, so that after an interruption the next publication
+reader that finds a manifest finds every file. While files are being replaced, an unfinished manifest stands in its
+place. It lists the files of the earlier and the new publication, so that after an interruption the next publication
 knows which files to upload and which to delete.
 
 Each publication has a number, one more than the previous one. An upload counts only for the number under which it was

@@ -1,4 +1,4 @@
-"""The stage sentences, which ``sentences_stage.py`` declares. The other modules have its rounds and observations."""
+"""The `sentences` stage, which ``sentences_stage.py`` declares. The other modules have its rounds and observations."""
 
 from nmt_prep.stages.sentences.sentences_stage import Sentences, documents_stages
 

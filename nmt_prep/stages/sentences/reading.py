@@ -67,7 +67,7 @@ def lists_of(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def read_shard(shard: Shard) -> tuple[list[str], list[Texts], list[Beads]]:
-    """Returns the names of the documents of a shard, their sentences, and their previous beads."""
+    """Returns a shard's document names, their sentences, and their previous beads."""
     table = pq.read_table(shard.file, use_threads=False).combine_chunks()
     sides = [table.column(side).combine_chunks() for side in ("source", "target")]
     texts = [(sides[0][row].values, sides[1][row].values) for row in range(len(table))]
@@ -108,7 +108,7 @@ class ReadTask:
 
 @dataclass(frozen=True)
 class RawShard:
-    """A file of documents, and the bytes of their text."""
+    """A file of documents, and the size of their text in bytes."""
 
     file: Path
     bytes: int
@@ -196,5 +196,5 @@ READ = Round(
 
 
 def total_bytes(results: Iterable[ReadDocuments]) -> int:
-    """Returns the bytes of text of the documents that were read."""
+    """Returns the text size of the documents that were read, in bytes."""
     return sum(shard.bytes for result in results for shard in result.shards)

@@ -1,4 +1,4 @@
-"""sentences: aligns the sentences of corpora of documents, and writes their pairs. It skips other corpora."""
+"""sentences: aligns the sentences in document corpora, and writes their pairs. It skips other corpora."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class DocumentCorpus:
 
     @property
     def stem(self) -> str:
-        """Start of the names of its files."""
+        """Prefix of its file names."""
         return self.name.replace("/", ".")
 
 
@@ -305,7 +305,7 @@ def _align_tasks(
     model: Path,
     prior: Prior | None,
 ) -> list[AlignTask]:
-    """Returns the tasks that align a corpus by its ``number``-th model; those of the last model write pairs."""
+    """Returns the tasks that align a corpus with its ``number``-th model; the last model's tasks write pairs."""
     last = number + 1 == len(LEARN)
     priors = BeadTotals.sum(shard.totals for shard in shards).priors()
     level = Level.sum(shard.level for shard in shards) if last else None

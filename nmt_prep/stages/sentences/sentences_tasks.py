@@ -1,4 +1,4 @@
-"""The tasks of the stage sentences: documents are read, divided into sentences, and aligned, a shard at a time.
+"""The tasks of the `sentences` stage: documents are read, divided into sentences, and aligned, shard by shard.
 
 The rounds are
 
@@ -128,7 +128,7 @@ def _divided(text: str, options: Documents, language: str) -> pa.Array:
 
 
 def _pieces(texts: Texts) -> Iterator[Texts]:
-    """Yields pieces of a long document, cut in the middle of the longest runs of beads of two sentences.
+    """Yields pieces of a long document, cut in the middle of the longest runs of two-sentence beads.
 
     The beads are found by the lengths of sentences, which takes a few bytes of memory for each sentence.
     """
@@ -161,7 +161,7 @@ FIRST = Round(
 
 @dataclass(frozen=True)
 class Prior:
-    """A prior model, which is capped to about the number of words of the documents of a corpus."""
+    """A prior model, which is capped to about the word count of a corpus's documents."""
 
     file: Path
     sentences: int  # number of source sentences of the corpus
@@ -283,7 +283,7 @@ PAIRS = Round(
 
 @kept()
 def _lexicon(model: Path, prior: Prior | None, changed: int) -> Lexicon:
-    """Returns the lexicon of a model; the time of the file's last change is part of the cache key."""
+    """Returns a model's lexicon; the file's modification time is part of the cache key."""
     del changed
     lexicon = Lexicon(Model.load(model), None if prior is None else prior.model())
     _ = lexicon.links  # threads of several tasks would each compute it

@@ -1,4 +1,4 @@
-"""The stage vocab, which ``vocab_stage.py`` declares.
+"""The `vocab` stage, which ``vocab_stage.py`` declares.
 
 ``vocab_training.py`` trains vocabularies, ``vocab_existing.py`` takes existing ones, ``vocab_resizing.py`` prunes them.
 """

@@ -151,7 +151,7 @@ def check_resizing(tokenizer: Tokenizer, path: Path, key: str, config: Config, o
 
 
 def languages_of(config: Config, corpus: Corpus) -> tuple[str, str]:
-    """Returns the languages of the sides of a corpus."""
+    """Returns the languages of a corpus's sides."""
     pair = corpus.pair or config.languages
     return pair.source, pair.target
 

@@ -1,4 +1,4 @@
-"""The rounds of the stage vocab, for existing vocabularies that are pruned or extended.
+"""The rounds of the `vocab` stage, for existing vocabularies that are pruned or extended.
 
 The first round counts, part by part, the pieces that the text uses, or the words to learn from. The second writes the
 new files. The third encodes the text again with the old and the new vocabularies, and compares.
@@ -79,7 +79,7 @@ class UseTask:
 
     @property
     def digests(self) -> Path:
-        """The file with the digests of the ids of each batch and side."""
+        """The file with the ID digests per batch and side."""
         return self.output.with_name(f"{self.output.name}-digests")
 
 
@@ -120,7 +120,7 @@ def _digest(rows: Ragged) -> bytes:
 
 
 def _held_out(first: int, count: int) -> npt.NDArray[np.bool_]:
-    """Returns True for the rows of a part of train that an extension is not learned from."""
+    """Returns True for the rows in a train part that an extension is not learned from."""
     held: npt.NDArray[np.bool_] = np.arange(first, first + count) % _HELD_OUT == _HELD_OUT - 1
     return held
 

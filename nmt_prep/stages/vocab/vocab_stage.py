@@ -1,4 +1,4 @@
-"""The stage vocab: one subword vocabulary per side, or a shared one, trained from the sampled lines or existing."""
+"""The `vocab` stage: one subword vocabulary per side, or a shared one, trained from the sampled lines or existing."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class VocabOutput:
 
     @classmethod
     def of(cls, described: Mapping[Side, DescribedVocabulary]) -> VocabOutput:
-        """Returns the output for the vocabulary of each side."""
+        """Returns the output for each side's vocabulary."""
         pieces = {side: described[side].pieces for side in SIDES}
         return cls(described["source"].facts, described["target"].facts, pieces)
 

@@ -1,4 +1,4 @@
-"""The rounds of the stage vocab, for vocabularies that are trained.
+"""The rounds of the `vocab` stage, for vocabularies that are trained.
 
 The first round counts the texts of a large sample, one slice per task. The second trains the vocabularies one after
 another, because training may need most of the memory. It reports an event for each step, and has a meter for each step.
@@ -119,7 +119,7 @@ class CountTask:
 
 
 def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: Path) -> Iterator[CountTask]:
-    """Yields tasks that count the samples of one vocabulary; none if they are small or the dialect needs no counts."""
+    """Yields tasks that count a vocabulary's samples, or none if they are small or the dialect needs no counts."""
     if sum(sample.size for sample in samples) <= SLICE_BYTES or dialect_of(options).new_counts(options) is None:
         return
     for sample in samples:

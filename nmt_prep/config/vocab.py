@@ -191,7 +191,7 @@ class ExistingVocab(Section):
     def _problems(self) -> Iterator[str]:
         if self.prune is not None and self.extend is not None:
             yield "prune and extend exclude each other; prune in one run, and let another one extend what it made"
-        if self.resized and (self.words.source or self.words.target):
+        if self.resized and self.words:
             yield "words does not go with prune and extend; resize the vocabulary in a run over text after the steps"
         if self.threshold is not None and self.ids is None:
             yield "threshold needs ids, vocabularies with the counts of pieces"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nmt_prep.base.errors import NmtPrepError, VocabularyError
 from nmt_prep.base.runtime import kept
 from nmt_prep.base.sides import SIDES, Side
@@ -25,7 +27,7 @@ from nmt_prep.subwords import (
     expects_spm,
     load_tokenizer,
 )
-from nmt_prep.subwords.resizing import editable
+from nmt_prep.subwords.resizing import NewPiece, editable
 from nmt_prep.subwords.tokenizer import IdLayout
 from nmt_prep.subwords.words import is_words
 
@@ -136,18 +138,18 @@ def check_resizing(tokenizer: Tokenizer, path: Path, key: str, config: Config, o
     """Checks that a vocabulary can be pruned or extended as the config says."""
     if options.prune is None and options.extend is None:
         return
-    if options.words:
-        raise VocabularyError(f"{key}: {path} cannot be pruned or extended with steps before it; do so in another run")
-    reason = editable(tokenizer, path, f"{key}: {path}").fixed_ids_reason
+    given = editable(tokenizer, path, f"{key}: {path}")
     if options.extend is None:
         kept_pieces(tokenizer, config, options, SIDES[0])
         return
-    if reason is not None:
-        raise VocabularyError(f"vocab.extend: {path} ({key}) cannot be extended: {reason}")
+    if given.fixed_ids_reason is not None:
+        raise VocabularyError(f"vocab.extend: {path} ({key}) cannot be extended: {given.fixed_ids_reason}")
     pieces = frozenset(tokenizer.pieces)
     for token in options.extend.tokens:
         if token in pieces:
             raise VocabularyError(f"vocab.extend.tokens: {token!r} is a piece of {path} already; leave it out")
+    tokens = (NewPiece(token, (), special=True) for token in options.extend.tokens)
+    given.edited(np.arange(len(tokenizer)), [NewPiece("a", ()), *tokens])  # refuses what the file cannot hold
 
 
 def languages_of(config: Config, corpus: Corpus) -> tuple[str, str]:

@@ -228,6 +228,7 @@ class _JsonFile(EditableVocabulary):
         added += [
             {"id": at, "content": piece.text, **flags} for at, piece in enumerate(new, len(kept)) if piece.special
         ]
+        _check_nesting((token["content"] for token in added), "added token", self._where)
         content = {**self._content, **self._with_ids(numbers.__getitem__), "model": model, "added_tokens": added}
         return json.dumps(content, ensure_ascii=False).encode() + b"\n"
 

@@ -153,6 +153,7 @@ def test_an_extension_changes_hardly_any_other_words(shared: Path, tmp_path: Pat
         ({"extend": {}}, "extend adds nothing; set size, tokens or both"),
         ({"extend": {"tokens": ["a", "a"]}}, "extend.tokens has repeated entries"),
         ({"prune": {"min_count": 0}}, "vocab.prune.min_count"),
+        ({"prune": {}, "words": ["lowercase"]}, "words does not go with prune and extend; resize the vocabulary in a"),
     ],
 )
 def test_wrong_settings(place: Path, changes: dict[str, Any], message: str) -> None:
@@ -169,12 +170,14 @@ def test_wrong_settings(place: Path, changes: dict[str, Any], message: str) -> N
             {"extend": {"tokens": ["<pad>"]}},
             r"vocab\.extend\.tokens: '<pad>' is a piece of .*v\.json already; ",
         ),
+        ({"extend": {"tokens": ["<a>", "x<a>"]}}, "the added token 'x<a>' contains the added token '<a>'; libraries"),
     ],
 )
 def test_settings_that_do_not_fit_the_vocabulary(place: Path, changes: dict[str, Any], message: str) -> None:
     ByteBPETokenizer.train(["zzz"], 259).save(place / "v.json")
     with pytest.raises(VocabularyError, match=message):
         nmt_prep.run(config(place, {"from": str(place / "v.json"), **changes}), until="vocab")
+    assert not (place / "run" / "compiled").exists()  # the check comes before any work
 
 
 def test_ids_behind_the_pieces_cannot_be_kept(place: Path) -> None:

@@ -364,9 +364,3 @@ def test_code_of_steps_of_a_config_runs_in_its_commands(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     nmt_prep.run(config, workers=1)
     assert batch_preview(config).startswith("a batch: source [")
-
-
-def test_a_vocabulary_with_steps_is_not_pruned(tmp_path: Path) -> None:
-    save_vocabulary(tmp_path / "v.model", "sentencepiece")
-    with pytest.raises(VocabularyError, match="cannot be pruned or extended with steps before it"):
-        run(tmp_path, "vocab", vocab={"from": "v.model", "prune": {}, "words": ["lowercase"]})

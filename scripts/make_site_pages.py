@@ -31,7 +31,7 @@ PAGES = {
 LISTINGS = {
     "configs.md": ("Example configs", "configs", "*.yaml"),
     "examples.md": ("Example code", "docs/examples", "*.*"),
-    "license.md": ("Licence", ".", "LICENSE"),
+    "license.md": ("License", ".", "LICENSE"),
 }
 """Pages that show whole files: title, directory, and pattern of the file names."""
 
@@ -60,8 +60,25 @@ _CSS = """\
 .md-typeset table:not([class]) { font-size: .66rem; }
 .md-typeset table:not([class]) th { min-width: 3rem; }
 .md-typeset table:not([class]) td:first-child code { white-space: nowrap; }
-.md-typeset table:not([class]) thead:not(:has(th:not(:empty))) { display: none; }
+.md-typeset table:not([class]) thead:not(:has(th)) { display: none; }
 .md-typeset pre > code { font-size: .6rem; }
+.md-typeset :is(p, li, td) a { text-decoration: underline; }
+[data-md-color-scheme=default] { --md-default-fg-color--light: #595959; }
+[data-md-color-scheme=slate] { --md-code-hl-number-color: #f39a8f; }
+[data-md-color-scheme=slate][data-md-color-primary] { --md-typeset-a-color: #8ab0fa; }
+.md-copyright { color: #aaa; }
+"""
+_SCRIPT = """\
+// What axe-core misses in the theme: the keyboard reaches what scrolls, empty table headers are cells, and the copy
+// buttons of code blocks are no landmarks.
+document$.subscribe(() => {
+  for (const cell of document.querySelectorAll("th:empty")) cell.outerHTML = "<td></td>";
+});
+new MutationObserver(() => {
+  for (const buttons of document.querySelectorAll("nav.md-code__nav:not([role])")) buttons.setAttribute("role", "none");
+  for (const box of document.querySelectorAll("pre > code, .md-typeset__scrollwrap"))
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+}).observe(document.body, {childList: true, subtree: true});
 """
 
 
@@ -168,7 +185,7 @@ def main() -> int:
         return 1
     shutil.rmtree(output, ignore_errors=True)
     shutil.copytree(REPOSITORY / "docs" / "pictures", output / "pictures")
-    for page, text in {**texts, "site.css": _CSS}.items():
+    for page, text in {**texts, "site.css": _CSS, "site.js": _SCRIPT}.items():
         path = output / page
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")

@@ -180,7 +180,7 @@ def table(runs: Mapping[str, Any], *, chosen: bool) -> str:
     """Returns the machines and a Markdown table with a row for each figure."""
     lines = [
         f"{describe(runs)}\n",
-        "| what | peer | nmt_prep | peer's figure | times as fast: by the clock (by processor time) | command |",
+        "| what | peer | nmt_prep | peer's figure | times as fast: wall-clock (processor time) | command |",
         "|---|---|---|---|---|---|",
     ]
     for name, run_of in runs.items():

@@ -48,7 +48,7 @@ def test_the_table_stands_between_its_markers():
     text = with_table(f"before\n{BEGIN}\nold\n{END}\nafter\n", runs, chosen=True)
     assert text == (
         f"before\n{BEGIN}\nMeasured 2026-01-02 on CPU, 2 cores.\n\n"
-        "| what | peer | nmt_prep | peer's figure | times as fast: by the clock (by processor time) | command |\n"
+        "| what | peer | nmt_prep | peer's figure | times as fast: wall-clock (processor time) | command |\n"
         "|---|---|---|---|---|---|\n"
         "| ids, one thread | peer 1.0 | 100 MB/s / 500 MB/s | 25 MB/s | 4.0 (8.0) / 20 "
         "| `python -m benchmarks.clean` |\n"
@@ -75,7 +75,8 @@ def test_the_pages_show_the_stored_figures():
     for path in (README, PAGE):
         text = path.read_text(encoding="utf-8")
         assert text == with_table(text, runs, chosen=path == README)
-        rows[path] = [line for line in text.partition(BEGIN)[2].splitlines() if line.endswith("` |")]
+        table = text.partition(BEGIN)[2].partition(END)[0]
+        rows[path] = [line for line in table.splitlines() if line.endswith("` |")]
     assert len(rows[README]) <= 12
     assert set(rows[README]) < set(rows[PAGE])
     assert len(rows[PAGE]) == sum(len(run["figures"]) for run in runs.values())

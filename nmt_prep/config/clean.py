@@ -44,16 +44,16 @@ class DedupSettings(Section):
     """Deduplication: drops duplicate pairs, after the rules, within each split."""
 
     pair: Annotated[Literal["off", "exact", "normalized", "near"] | None, BeforeValidator(_off_in_yaml)] = None
-    """off, exact, normalized, near, or null for that of the preset: keep one of several pairs whose sides are equal in
+    """off, exact, normalized, near, or null for the preset's value: keep one of several pairs whose sides are equal in
     all bytes, or except for case, punctuation, digits, spaces and width; near also drops pairs whose sides are similar
-    to those of a better pair"""
+    to the sides of a better pair"""
     max_targets_per_source: int | None = Field(None, ge=1)
     """a number, or null for no limit: the maximum number of pairs to keep with the same source"""
     max_sources_per_target: int | None = Field(None, ge=1)
     """a number, or null for no limit: the maximum number of pairs to keep with the same target"""
     keep: tuple[str, ...] = ("corpus",)
-    """a list of names of scores, then corpus: keep the pairs with the highest scores; if scores are equal, those of the
-    first corpus, then those in the first rows"""
+    """a list of names of scores, then corpus: keep the pairs with the highest scores; if scores are equal, pairs from
+    the first corpus, then pairs from the first rows"""
     near: NearSettings = Field(default_factory=NearSettings)
     """a mapping: how similar near duplicates are, for pair: near"""
 
@@ -95,8 +95,8 @@ class DecontaminateSettings(Section):
 
     against: tuple[Location, ...] | None = None
     """a list of different splits such as dev, ids such as sacrebleu:wmt22, sacrebleu:wmt22/en-de, opus:… or mtdata:…,
-    sacrebleu:all for all of its sets that have the languages, and files such as file:extra.txt, or null for those of
-    the preset: the evaluation sets; [] for none"""
+    sacrebleu:all for all of its sets that have the languages, and files such as file:extra.txt, or null for the
+    preset's sets: the evaluation sets; [] for none"""
     coverage: float = Field(0.7, gt=0, le=1, strict=False)
     """a number above 0, up to 1: a pair contains a segment if a side has this share of the segment's n-grams"""
     action: Literal["drop", "report"] = "drop"
@@ -118,7 +118,7 @@ class CleanSettings(Section):
     prints them"""
     fix: Fixes | None = None
     """a list of steps such as [control, {punctuation: moses}], or {source: …, target: …} with a list for each side, or
-    null for those of the preset: the fixes that are applied before the rules, in this order"""
+    null for the preset's fixes: the fixes that are applied before the rules, in this order"""
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
     overrides: dict[Name, CorpusCleaning] = Field(default_factory=dict)
     """a mapping from language pairs such as en-de, and from names of corpora: changes for these; the changes for a

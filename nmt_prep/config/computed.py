@@ -34,8 +34,8 @@ class ComputedValue(Section):
     """a list of words, or a text that is split as a shell does: a program that writes a line for each line it reads;
     {source} and {target} stand for the languages"""
     python: str | None = Field(None, min_length=1)
-    """module:function, beside the config or installed, or the name of an entry point of the group nmt_prep.rules: a
-    function to call instead of a program"""
+    """module:function, beside the config or installed, or an entry point's name in the group nmt_prep.rules: a function
+    to call instead of a program"""
     input: Literal["pair", "source", "target", "any"] | None = None
     """pair, source, target, any, or null for pair or what the function takes: the text that a value is computed from; a
     program gets a pair as source, tab and target; any is pair, or the side of a corpus that has only one"""
@@ -52,8 +52,8 @@ class ComputedValue(Section):
     by_length: bool = False
     """true or false: sort texts by length first, so that the texts of a batch are about as long"""
     workers: Count = Field(1, ge=1, le=256)
-    """an integer from 1 to 256: how many processes of a program each process of the run keeps running; if
-    CUDA_VISIBLE_DEVICES lists several devices, each gets one of them"""
+    """an integer from 1 to 256: how many processes per program each process in the run keeps running; if
+    CUDA_VISIBLE_DEVICES lists several devices, each process gets one device"""
     end: Literal["lines", "mark", "exit"] = "lines"
     """lines, mark or exit: what ends the answers to a batch: as many lines, an empty line as the answer to the empty
     line that ends the batch, or the end of the program, which is started again for each batch"""

@@ -141,12 +141,12 @@ class ColumnPlace(Section):
     or prop:TYPE (tmx): where the value is in the files of the corpus; in other formats, the archive member with one
     value on each line, or the address of such a file if url is one address per side"""
     url: Mirrors | None = None
-    """a URL or path, or a list of mirrors of the same file: a file with one value on each line"""
+    """a URL or path, or a list of mirrors for the same file: a file with one value on each line"""
     sha256: Sha256 | None = None
     """64 hexadecimal digits: SHA-256 of the file at url"""
     member: str | None = Field(None, min_length=1)
-    """a name, or a pattern with * and ?: the member with one value on each line, of the archive at url, or of the
-    archive of the corpus"""
+    """a name, or a pattern with * and ?: the member with one value on each line, in the archive at url or in the
+    corpus's archive"""
 
     def _problems(self) -> Iterator[str]:
         if (self.at is None) == (self.url is None and self.member is None):
@@ -169,7 +169,7 @@ class Best(Section):
     """How to choose the best of several candidates."""
 
     best: Name
-    """the name of a computed number of pairs, or chrf, the likeness to the side that is replaced: the candidate with
+    """the name of a computed number per pair, or chrf, the similarity to the side that is replaced: the candidate with
     the highest value stays"""
 
 
@@ -177,8 +177,8 @@ class Translate(Section):
     """The computed text that becomes a side of a corpus."""
 
     by: Name
-    """the name of a computed text: the other side of a corpus of one side; in a corpus of both sides, it replaces the
-    side that it is not made from"""
+    """the name of a computed text: the other side for a corpus with one side; in a corpus with both sides, it replaces
+    the side that it is not made from"""
     keep: Annotated[
         Annotated[Literal["first", "sample"], PydanticTag("text")] | Annotated[Best, PydanticTag("mapping")],
         Discriminator(_form),
@@ -200,8 +200,8 @@ class HoldOut(Section):
     every: Count | None = Field(None, ge=2)
     """an integer >= 2: in place of pairs, take each pair whose position, counted from 1, is divisible by this number"""
     positions: Literal["corpus", "split", "lines"] = "corpus"
-    """corpus, split or lines: count the pairs of the corpus that cleaning leaves, those of all corpora of train, or the
-    lines of the files of all corpora of train, whether they are dropped or not"""
+    """corpus, split or lines: count the corpus's pairs that cleaning leaves, the pairs of all train corpora, or the
+    lines in the files of all train corpora, whether they are dropped or not"""
     split: Name = "dev"
     """the name of a split other than train: the split that the pairs become, beside its other corpora if it has any"""
     duplicates: Literal["drop", "keep"] = "drop"
@@ -238,7 +238,7 @@ class Corpus(Section):
     )
     """64 hexadecimal digits, or {source: …, target: …} like url: the digest that the file must have"""
     split: str | None = Field(None, min_length=1)
-    """a name, or null for the one that fits the split of this config: the split of the data set that url names by an
+    """a name, or null for the split that matches this config's split: the split in the data set that url names by an
     hf: id"""
     format: str | None = None
     """plain, tsv, csv, sgm, wmt_xml, tmx, xliff, jsonl, parquet, po, or the name of an installed reader: the file
@@ -270,7 +270,7 @@ class Corpus(Section):
     """a language tag, in place of url in a config with pairs: join two corpora on lines in this language that are equal
     but for case, punctuation and spaces"""
     corpora: Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)] | None = None
-    """a list of the names of two corpora of the same split: the corpora that pivot joins, the source side first"""
+    """a list of the names of two corpora in the same split: the corpora that pivot joins, the source side first"""
     references: Literal["all"] | Translators | None = None
     """a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, sgm)"""
     systems: Literal["all"] | Translators | None = None
@@ -296,15 +296,15 @@ class Corpus(Section):
             json_schema_input_type=str | Translate | None,
         ),
     ] = None
-    """the name of a computed text, or a mapping, or null: the text that becomes the other side of a corpus of one side,
-    or replaces a side of a corpus of both"""
+    """the name of a computed text, or a mapping, or null: the text that becomes the other side for a corpus with one
+    side, or replaces a side in a corpus with both"""
     options: dict[str, Any] = Field(default_factory=dict)
-    """a mapping: options of the reader of an installed package, by name"""
+    """a mapping: options for an installed package's reader, by name"""
     hold_out: Annotated[
         tuple[HoldOut, ...],
         BeforeValidator(_hold_outs, json_schema_input_type=PairCount | HoldOut | tuple[HoldOut, ...]),
     ] = ()
-    """a number of pairs, a mapping, or a list of mappings: pairs of a corpus of train that become dev or another split,
+    """a number of pairs, a mapping, or a list of mappings: pairs from a train corpus that become dev or another split,
     after cleaning"""
     limit: PairCount | None = Field(None, ge=1)
     """an integer >= 1, such as 20M, or null for all: how many pairs stay, drawn at random, after cleaning and without
@@ -312,11 +312,11 @@ class Corpus(Section):
     scores: dict[Name, _Place] = Field(default_factory=dict)
     """a mapping from names to places: numbers that come with each pair, kept beside the compiled text"""
     document: _Place | None = None
-    """a place as in scores, docid (sgm, wmt_xml), original (xliff), or null: the name of the document of each pair;
+    """a place as in scores, docid (sgm, wmt_xml), original (xliff), or null: the document name of each pair;
     consecutive pairs with the same name are a document"""
     documents: Documents | None = None
-    """a mapping, or null for files of pairs: url names documents, whose sentences the stage sentences aligns; two urls
-    that end in / are directories with files of the same names"""
+    """a mapping, or null for pair files: url names documents, whose sentences the `sentences` stage aligns; two urls
+    that end in / are directories with equal file names"""
     licence: str | None = Field(None, min_length=1)
     """a text such as CC-BY-4.0, or null: the licence of the corpus, recorded in dataset.json and the report"""
     swap: bool = False

@@ -96,9 +96,9 @@ class DocumentSettings(Section):
     separator: str = Field(pattern=r"^\S+$")
     """a piece of vocab.reserved, or space: what stands between two segments"""
     max_tokens: int = Field(256, ge=1, le=65534)
-    """an integer from 1 to 65534, at most input.max_length: the maximum number of ids of a window on either side"""
+    """an integer from 1 to 65534, at most input.max_length: the maximum number of ids per window on either side"""
     max_segments: int = Field(10, ge=1, le=10_000)
-    """an integer from 1 to 10000: the maximum number of segments of a window"""
+    """an integer from 1 to 10000: the maximum number of segments per window"""
     share: float = Field(0.5, ge=0, le=1)
     """a number from 0 to 1: the share of documents whose segments are joined, drawn in each epoch; other segments stand
     alone"""

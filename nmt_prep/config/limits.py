@@ -37,6 +37,6 @@ class LimitSettings(Section):
     """Limits for token and piece counts; pairs beyond them are dropped, as clean-corpus-n.perl does."""
 
     tokens: TokenLimits | None = None
-    """a mapping, or null: limits of tokens, which the steps of vocab.words make, in all splits that are cleaned"""
+    """a mapping, or null: limits for tokens, which the steps in vocab.words make, in all splits that are cleaned"""
     pieces: PieceLimits | None = None
-    """a mapping, or null: limits of the pieces of train, and of splits that are held out of it"""
+    """a mapping, or null: limits for pieces in train, and in splits that are held out from it"""

@@ -31,10 +31,10 @@ class OutputOptions(Section):
     name: Name | None = None
     """letters, digits, dots, dashes and underscores, or null for the kind: the directory in outputs/"""
     shards: Shards = Field(default_factory=dict)
-    """a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default that of
+    """a mapping from splits to integers from 1 to 99999: the number of shards per split, by default the number in
     records.shards"""
     order: Literal["shuffled", "corpus"] = "shuffled"
-    """shuffled or corpus: the order of the records, or that of the corpora and their lines"""
+    """shuffled or corpus: use the order of the records, or the order of the corpora and their lines"""
     corpus: bool = False
     """true or false: also write the name of each pair's corpus, if the kind has a place for it"""
 
@@ -53,7 +53,7 @@ class MarianOptions(OutputOptions):
     """true, false, or null for false with a SentencePiece model, else true: write pieces separated by spaces, or text
     that Marian segments by the SentencePiece model"""
     tags: bool = True
-    """true or false: begin lines of text with the tags of their corpora"""
+    """true or false: begin text lines with their corpora's tags"""
     alignments: bool = False
     """true or false: add a third column with links of pieces, for guided alignment; needs a section align"""
 
@@ -76,7 +76,7 @@ class HuggingFaceOptions(OutputOptions, PromptSettings):
     conversational: bool = False
     """true or false: prompts, completions and chosen and rejected translations are lists of messages, not text"""
     score: Name | None = None
-    """the name of a score, for rows of preference: of consecutive pairs with the same source, the translations with the
+    """the name of a score, for preference rows: among consecutive pairs with the same source, the translations with the
     highest and the lowest score are chosen and rejected"""
     tags: bool | None = None
     """true, false, or null for true in translations and false in rows with prompts: begin the text with the tags of
@@ -134,7 +134,7 @@ class PieceList(Section):
     most: Count | None = Field(None, ge=1)
     """an integer >= 1, or null for no limit: the number of pieces, special ones included for fairseq and marian"""
     multiple: Count = Field(1, ge=1)
-    """an integer >= 1: a divisor of the size of sockeye's list"""
+    """an integer >= 1: a divisor for the size of sockeye's list"""
 
 
 class TextOptions(OutputOptions):
@@ -151,7 +151,7 @@ class TextOptions(OutputOptions):
     lists: tuple[PieceList, ...] = ()
     """a list of mappings: vocabularies as trainers make them, from the pieces of train"""
     tags: bool = True
-    """true or false: begin lines of text with the tags of their corpora"""
+    """true or false: begin text lines with their corpora's tags"""
     alignments: bool = False
     """true or false: add a third file with the links of pieces; needs a section align"""
     documents: Literal["joined", "lines"] = "joined"

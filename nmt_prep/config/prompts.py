@@ -97,15 +97,15 @@ class PromptSettings(Section):
     """The prompts of rows for language models."""
 
     prompts: Prompts = tuple(PromptShare(text=text) for text in DEFAULT_PROMPTS)
-    """a text with {source}, or tower, alma, x-alma or translategemma, or a list of these, each of which may be
-    {text: …, share: …}: the prompts (or prompt), of which each row draws one; other fields are {source_language},
+    """a text with {source}, or tower, alma, x-alma or translategemma, or a list of these, each of which may be {text:
+    …, share: …}: the prompts (or prompt), from which each row draws one; other fields are {source_language},
     {target_language}, {source_code}, {target_code}, {document context}, {examples} and {glossary}"""
     system: PromptText | None = None
-    """a text, which may have the fields of languages, or null for none: the system turn"""
+    """a text, which may have the language fields, or null for none: the system turn"""
     examples: int = Field(3, ge=1, le=32)
     """an integer from 1 to 32: how many other pairs of the corpus {examples} holds"""
     glossary: Location | None = None
-    """a path, or null for none: a file of terms for {glossary}, source and target of a term separated by a tab"""
+    """a path, or null for none: a term file for {glossary}, with each term's source and target separated by a tab"""
     language_names: LanguageNames | Tag | None = None
     """{source: …, target: …}, or a language tag, or null for en: the names of the languages, or the language that they
     are written in"""

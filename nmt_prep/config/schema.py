@@ -68,7 +68,7 @@ class SampleSettings(Section):
     """The sample of lines that the vocabularies are built from."""
 
     bytes_per_corpus: Annotated[Count, Field(ge=1)] | Literal["all"] = 100_000_000
-    """a number of bytes >= 1, or all: how much of each side of each corpus is sampled"""
+    """a number of bytes >= 1, or all: how much is sampled from each side in each corpus"""
     bytes_per_file: Count | None = Field(None, ge=1)
     """a number of bytes >= 1, such as 1e6, or null: how much of each file is sampled, as Tensor2Tensor does, in place
     of bytes_per_corpus; the lines are raw"""
@@ -118,7 +118,7 @@ class AlignSettings(Section):
     learn: bool = False
     """true or false: learn from the pairs even if there is a model, and start from the model"""
     words: Literal["text", "vocab"] = "text"
-    """text or vocab: link the words of the text, or those that the steps of vocab.words make of it"""
+    """text or vocab: link the words of the text, or the words that the steps in vocab.words make from it"""
 
     @property
     def learns(self) -> bool:
@@ -130,7 +130,7 @@ class Records(CausalSettings):
     """Options for writing the shards, and for rows of layout causal."""
 
     shards: Shards = Field(default_factory=dict)
-    """a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default 1"""
+    """a mapping from splits to integers from 1 to 99999: the number of shards per split, by default 1"""
     layout: Layout = Field("example", description=LAYOUT)
     row_length: RowLength = Field(256, description=ROW_LENGTH)
 
@@ -154,7 +154,7 @@ class Input(Section):
     """Defaults of the functions that return batches; recorded in ``dataset.json``."""
 
     batch_tokens: Count = Field(4096, ge=1)
-    """an integer >= 1: the maximum number of tokens of a batch on either side, padding included"""
+    """an integer >= 1: the maximum number of tokens per batch on either side, padding included"""
     max_length: Count = Field(256, ge=1)
     """an integer >= 1: pairs with a side of more ids are left out"""
 
@@ -202,14 +202,14 @@ class Config(Section):
     """The whole config."""
 
     name: Name
-    """letters, digits, dots, dashes and underscores: the name of the data set, part of file names"""
+    """letters, digits, dots, dashes and underscores: the data set's name, part of file names"""
     languages: ConfigLanguages
     """{source: …, target: …}: the languages of the two sides; for several pairs of languages, give pairs instead"""
     pairs: Pairs | None = None
     """a list of pairs such as en-de, {english-centric: [de, cs]}, all for all directions that the corpora of train
     have, or null for the pair of languages: the directions to prepare; each corpus names its languages"""
     tag: Tag | None = None
-    """{source: <2{target}>}: the tag of corpora without a tag of their own, if there are pairs; {source} and {target}
+    """{source: <2{target}>}: the tag for corpora without a tag of their own, if there are pairs; {source} and {target}
     stand for the languages of a pair"""
     codes: dict[CheckedTag, Annotated[str, StringConstraints(pattern=r"^\S+$")]] = Field(default_factory=dict)
     """a mapping such as {en: eng_Latn}: the names of languages in tags, if they differ from the language tags"""
@@ -230,11 +230,11 @@ class Config(Section):
     clean: CleanSettings | None = None
     """a mapping, or null for no cleaning: which pairs are dropped, and what is repaired"""
     limits: LimitSettings = Field(default_factory=lambda: LimitSettings())
-    """a mapping: which pairs are dropped because of their numbers of tokens or pieces, as clean-corpus-n.perl does"""
+    """a mapping: which pairs are dropped because of their token or piece counts, as clean-corpus-n.perl does"""
     align: AlignSettings | None = None
     """a mapping, or null for no alignment: how the words of pairs are linked"""
     vocab: Vocab = Field(default_factory=lambda: T2TVocab())
-    """a mapping: the dialect of the vocabularies, and their size"""
+    """a mapping: the vocabularies' dialect, and their size"""
     records: Records = Field(default_factory=lambda: Records())
     """a mapping: how the shards are written"""
     documents: DocumentSettings | None = None
@@ -246,7 +246,7 @@ class Config(Section):
     input: Input = Field(default_factory=lambda: Input())
     """a mapping: how pairs become batches"""
     training: TrainingSettings = Field(default_factory=lambda: TrainingSettings())
-    """a mapping: stages of training, and modifiers of the pairs that it reads"""
+    """a mapping: training stages, and modifiers for the pairs that training reads"""
     engine: EngineSettings = Field(default_factory=lambda: LocalSettings())
     """a mapping: where tasks run, and their memory"""
     publish: PublishSettings | None = None

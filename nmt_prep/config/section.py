@@ -157,11 +157,11 @@ class Urls(Section):
     """The addresses of a corpus: one archive or file for both sides, or one file per side."""
 
     both: Mirrors | None = None
-    """a URL or path, or a list of mirrors of the same file: one archive or file for both sides"""
+    """a URL or path, or a list of mirrors for the same file: one archive or file for both sides"""
     source: Mirrors | None = None
-    """a URL or path, or a list of mirrors of the same file: the file of the source side"""
+    """a URL or path, or a list of mirrors for the same file: the source side's file"""
     target: Mirrors | None = None
-    """a URL or path, or a list of mirrors of the same file: the file of the target side"""
+    """a URL or path, or a list of mirrors for the same file: the target side's file"""
 
     def _problems(self) -> Iterator[str]:
         if (self.both is None) == (self.source is None and self.target is None):
@@ -200,6 +200,6 @@ class Checksums(Section):
     both: Sha256 | None = None
     """64 hexadecimal digits: SHA-256 of the one file for both sides"""
     source: Sha256 | None = None
-    """64 hexadecimal digits: SHA-256 of the file of the source side"""
+    """64 hexadecimal digits: SHA-256 of the source side's file"""
     target: Sha256 | None = None
-    """64 hexadecimal digits: SHA-256 of the file of the target side"""
+    """64 hexadecimal digits: SHA-256 of the target side's file"""

@@ -30,7 +30,7 @@ class StageSettings(Section):
     mix: Annotated[dict[Name, Weight], Field(min_length=1)]
     """a mapping from corpora and groups to numbers >= 0: their shares of the pairs; they need not sum to 1"""
     until: dict[Name, Epochs] = Field(default_factory=dict)
-    """{NAME: EPOCHS}, {rows: NUMBER}, or nothing in the last stage: when the stage ends; after epochs of a corpus or
+    """{NAME: EPOCHS}, {rows: NUMBER}, or nothing in the last stage: when the stage ends; after epochs over a corpus or
     group, or after a number of pairs; EPOCHS is a number > 0, or inf in the last stage"""
     modifiers: tuple[Modifier, ...] | None = None
     """a list like training.modifiers, or null for that list: the modifiers of the stage"""
@@ -56,9 +56,9 @@ class TrainingSettings(Section):
     """How training reads the pairs. The keys of this section do not change the files of a run."""
 
     groups: dict[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(default_factory=dict)
-    """a mapping from names to lists of corpora: groups of corpora that stages refer to by one name"""
+    """a mapping from names to lists of corpora: corpus groups that stages refer to by one name"""
     stages: tuple[StageSettings, ...] = ()
-    """a list of mappings: the stages of training, in order; without stages all pairs are read in each epoch"""
+    """a list of mappings: the training stages, in order; without stages all pairs are read in each epoch"""
     subwords: dict[Side, Annotated[dict[Literal["alpha", "nbest", "dropout"], Weight], Field(min_length=1)]] = Field(
         default_factory=dict
     )

@@ -154,7 +154,7 @@ class ExtendSettings(Section):
     tokens: tuple[Text, ...] = ()
     """a list of strings, none of them empty or with a NUL character: special tokens to add, such as tags"""
     strict: bool = False
-    """true or false: make it an error if more than 0.1 % of the held-out words of the other languages change, instead
+    """true or false: make it an error if more than 0.1 % of the held-out words in the other languages change, instead
     of a warning"""
 
     def _problems(self) -> Iterator[str]:
@@ -174,10 +174,10 @@ class ExistingVocab(Section):
     id_layout: Literal["sentencepiece", "fairseq"] | None = None
     """sentencepiece or fairseq: how the pieces of a SentencePiece model are numbered"""
     ids: _FilesOfSides | None = None
-    """as from, or null: JSON files that give each piece of a SentencePiece model its id, such as the vocab.json of a
-    MarianTokenizer; or for codes of subword_nmt, vocabularies of pieces and counts"""
+    """as from, or null: JSON files that give each piece in a SentencePiece model its id, such as a MarianTokenizer's
+    vocab.json; or for subword_nmt codes, vocabularies with pieces and counts"""
     threshold: int | None = Field(None, ge=1)
-    """an integer >= 1, or null for any: the least count of a piece of subword_nmt in ids that is not undone"""
+    """an integer >= 1, or null for any: the minimum count of a subword_nmt piece in ids that is not undone"""
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around the ids of each row"""
     prune: PruneSettings | None = None
@@ -328,7 +328,7 @@ class ByteBPEVocab(VocabOptions):
     eos: Text = "<EOS>"
     """a string: the special token with id 1"""
     bos: Text | None = None
-    """a string, or null for none: the special token with id 2"""
+    """a string, or null for no such token: the special token with id 2"""
 
     @property
     def special_pieces(self) -> tuple[str, ...]:
@@ -407,7 +407,7 @@ class SubwordNMTVocab(VocabOptions):
     merges: Count | None = Field(None, ge=1)
     """an integer >= 1, or null for 10,000: the number of merges"""
     total_symbols: Count | None = Field(None, ge=1)
-    """an integer >= 1, or null: the number of merges and of characters together, instead of merges"""
+    """an integer >= 1, or null: the number of merges and characters together, instead of merges"""
     min_frequency: int = Field(2, ge=0)
     """an integer >= 0: pairs that occur less often are not merged"""
     joint: bool = False

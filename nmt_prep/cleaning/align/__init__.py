@@ -1,4 +1,4 @@
-"""Word alignment: learns translations of words from pairs of lines, links the words of pairs, and scores pairs.
+"""Word alignment: learns word translations from line pairs, links the words of pairs, and scores pairs.
 
 docs/alignment.md describes the method.
 """

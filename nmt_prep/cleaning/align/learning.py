@@ -91,10 +91,10 @@ _FIRST_STEEPNESS = 2.0
 """Slope by which the logarithm of a weight falls with the distance from the diagonal, in the round ``cells``."""
 
 _COMBINATIONS_PER_CELL = 8
-"""Maximum number of word combinations in the sample for the lexical table, as a multiple of the cells of the table."""
+"""Maximum number of word combinations in the sample for the lexical table, as a multiple of the table's cell count."""
 
 _LEAST_ASSOCIATION = 2.0**-19
-"""Least product of the shares of a cell in its row and its column. No later round would link the words of other cells,
+"""Minimum product of a cell's shares in its row and its column. No later round would link the words of other cells,
 so the table leaves them out."""
 
 _LEAST_CELL = ALIGN_ONE // 1024  # Least count of a cell after a diagonal round; other cells are dropped
@@ -190,7 +190,7 @@ def learn(
     Args:
         read: yields source and target lines of all pairs in batches; it is called twice.
         threads: number of threads; it does not change the model.
-        tick: is called with the number of pairs of each batch in each round.
+        tick: is called with each batch's pair count in each round.
     """
     model = Model.start(settings, prior)
     counter = Counter(model, threads)
@@ -312,7 +312,7 @@ def _pruned(cells: _CellArrays, columns: int, most: int) -> _CellArrays:
 
 
 def known_cells(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
-    """Returns the evidence of a model as rows of cells, with the numbers of words in other vocabularies."""
+    """Returns a model's evidence as rows of cells, with word indexes from other vocabularies."""
     assert model.lexicon is not None
     offsets, targets, counts = model.lexicon.table.rows_of(model.evidence, 1)
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

@@ -1,7 +1,7 @@
 """Links between the words of pairs, and between the pieces of subword vocabularies; lexical shortlists.
 
-A shortlist has for each piece the linked pieces of the other language, with their shares. The files are those of the
-program extract-lex, which Marian and Bergamot read: lines ``target source p(target | source)`` in ``lex.s2t``, and
+A shortlist has for each piece the linked pieces of the other language, with their shares. The program extract-lex
+writes the same files, which Marian and Bergamot read: lines ``target source p(target | source)`` in ``lex.s2t``, and
 lines ``source target p(source | target)`` in ``lex.t2s``. Pieces without a link count as linked to ``NULL``.
 """
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 Symmetrization: TypeAlias = Literal[
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and", "forward", "backward"
 ]
-"""A method of joining the links of both directions, from Koehn et al. (2003), as in Moses. ``forward`` and ``backward``
-are the links of one direction alone: of the target words, and of the source words."""
+"""How to join the links of both directions, from Koehn et al. (2003), as in Moses. ``forward`` and ``backward`` are the
+links in one direction alone: for the target words, and for the source words."""
 
 SYMMETRIZATIONS: tuple[Symmetrization, ...] = get_args(Symmetrization)
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Links of pairs: the links of pair i are ``links[offsets[i]:offsets[i + 1]]``."""
+    """Links in pairs: pair i has the links ``links[offsets[i]:offsets[i + 1]]``."""
 
     # numbers of a source word and of a target word, from 0, ordered by source word, then target word: int32, shape
     # `[links, 2]`
@@ -58,7 +58,7 @@ def pharaoh_text(links: Links, threads: int = 1) -> memoryview:
 
 
 def pieces_of(lines: TextColumn, rows: Ragged, tokenizer: Tokenizer) -> tuple[Words, npt.NDArray[np.bool_]]:
-    """Returns the positions of pieces in lines, and whether those of each line are known: bool, shape ``[lines]``."""
+    """Returns piece positions in lines, and whether each line's positions are known: bool, shape ``[lines]``."""
     spans = tokenizer.piece_spans(lines, rows)
     return Words(spans.begins, spans.ends, rows.offsets), spans.known
 
@@ -67,7 +67,7 @@ def piece_links(links: Links, words: tuple[Words, Words], pieces: tuple[Words, W
     """Returns the links of pieces, sorted by source, then target.
 
     A piece and a word overlap if they have a byte in common. Two pieces are linked if they overlap with linked words.
-    A pair has at most 1,024 links, and 16 more per piece of both sides; of a pair with more, the words with the most
+    A pair has at most 1,024 links, and 16 more per piece on both sides; in a pair with more, the words with the most
     links have none.
     """
     spans = [(places.begins, places.ends, places.offsets) for places in (*words, *pieces)]

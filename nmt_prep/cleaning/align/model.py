@@ -55,7 +55,7 @@ _DTYPES = {
     "backward": "<f4",
     "evidence": "<i8",
 }
-"""Types of the arrays of a model."""
+"""Types of a model's arrays."""
 
 CLASSIFIER = "adequacy"  # Name of a classifier's metadata in a model file, and prefix of the names of its arrays
 
@@ -64,7 +64,7 @@ _CLASSIFIER_DTYPES = {
     **{f"{CLASSIFIER}.{side}.sums": "<i8" for side in SIDES},
     **{f"{CLASSIFIER}.{forest}.{name}": dtype for forest in (0, 1) for name, dtype in TREE_DTYPES.items()},
 }
-"""Types of the arrays of a classifier; see :mod:`nmt_prep.cleaning.adequacy.classifier`."""
+"""Types of a classifier's arrays; see :mod:`nmt_prep.cleaning.adequacy.classifier`."""
 
 
 def first_jumps() -> Weights:
@@ -101,7 +101,7 @@ class Model:
 
     @classmethod
     def start(cls, settings: Settings, prior: Model | None = None) -> Model:
-        """Returns a model before its first round; the counts of a finished prior are added to those of the text."""
+        """Returns a model before its first round; a finished prior's counts are added to the text's counts."""
         if prior is not None:
             if not prior.finished:
                 raise AlignmentModelError("the prior is a model that is not finished; finish its training first")
@@ -115,7 +115,7 @@ class Model:
 
     @property
     def round(self) -> str | None:
-        """Name of the next round of training; None for a finished model."""
+        """Name of the next training round, or None for a finished model."""
         names = rounds(self.settings)
         return names[self.rounds_done] if self.rounds_done < len(names) else None
 
@@ -137,7 +137,7 @@ class Model:
         return NumberedPairs(*self.numbers(source, target, threads))
 
     def known(self, source: TextColumn, target: TextColumn, threads: int = 1) -> tuple[float, float]:
-        """Returns the share of the words of each side that the model knows; 1.0 for a side without words."""
+        """Returns the share of each side's words that the model knows, or 1.0 for a side without words."""
         numbers = self.numbers(source, target, threads)[::2]
         first, second = (float(np.count_nonzero(words)) / len(words) if len(words) else 1.0 for words in numbers)
         return first, second
@@ -152,7 +152,7 @@ class Model:
         """Links the words of pairs.
 
         Args:
-            symmetrize: method of joining the links of both directions.
+            symmetrize: how to join the links of both directions.
             threads: number of threads; it does not change the result.
 
         Raises:
@@ -171,7 +171,8 @@ class Model:
     def score(self, source: TextColumn, target: TextColumn, copies: Integers | int = 0, threads: int = 1) -> Scores:
         """Returns a score for each pair, which is higher the better the sides translate each other.
 
-        The score is the sum over both directions of the mean over words of log(p(word | other side) / p(word)).
+        The score is the sum over both directions; each direction adds the mean of log(p(word | other side) / p(word))
+        over words.
 
         Args:
             copies: for each pair the number of equal pairs in the training text, itself included, whose counts are left
@@ -207,7 +208,7 @@ class Model:
 
     @cached_property
     def links(self) -> LinkEvidence:
-        """The native view of the counts of links. Requires a lexicon."""
+        """Native view of the link counts. Requires a lexicon."""
         assert self.lexicon is not None
         return LinkEvidence(self.lexicon.table, self.evidence)
 
@@ -288,7 +289,7 @@ def _restored(facts: object, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
 LEAST_KNOWN = 0.4  # Least share of the words of a side that a model must know
 
 _LEAST_WORDS = 10
-"""Minimum number of words of a side from which to judge whether a model suits a text; a few names may all be
+"""Minimum number of words on a side from which to score whether a model suits a text; a few names may all be
 unknown."""
 
 shared_model = shared(Model.load)  # Returns the model in a file; see `shared`

@@ -44,7 +44,7 @@ LEARNING_VERSION = 3
 
 
 def rounds(settings: Settings) -> tuple[str, ...]:
-    """Returns the names of the rounds of training in order."""
+    """Returns the names of the training rounds in order."""
     diagonal, jumps = (DIAGONAL_ROUNDS, JUMP_ROUNDS) if settings.jumps else (DIAGONAL_ROUNDS_OF_SCORES, 0)
     return (
         "words",

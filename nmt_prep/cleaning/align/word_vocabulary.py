@@ -24,7 +24,7 @@ _MOST_COUNTED = 1 << 53  # Maximum number of words of a text; the number is stil
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Places of the words of lines: words ``offsets[i]`` to ``offsets[i + 1]`` are in line i."""
+    """Word positions in lines: words ``offsets[i]`` to ``offsets[i + 1]`` are in line i."""
 
     begins: npt.NDArray[np.int32]  # position of the first byte of each word in its line: int32, shape `[words]`
     ends: npt.NDArray[np.int32]  # position after the last byte of each word: int32, shape `[words]`
@@ -91,13 +91,13 @@ class Vocabulary:
     def numbers(
         self, lines: TextColumn, settings: Settings, threads: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Returns the numbers of the words of lines, and the offsets of each line's words."""
+        """Returns the word IDs of lines, and the offsets of each line's words."""
         return self._numbers.encode(lines.data, lines.offsets, settings.pretokenized, settings.stem, threads)
 
     def marked(
         self, lines: TextColumn, settings: Settings, threads: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-        """Returns the numbers of the words of lines, the offsets of each line's words, and the marks of the words.
+        """Returns the word IDs of lines, the offsets of each line's words, and the words' marks.
 
         A mark holds the kind of punctuation or the number that a word is, and its length.
         """

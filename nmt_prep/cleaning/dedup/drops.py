@@ -51,7 +51,7 @@ class DropWriter(GroupedWriter):
 
 
 def read_survivors(path: Path, part: int, parts: int) -> Records:
-    """Returns the pairs that are kept instead of the dropped pairs of a part."""
+    """Returns the pairs that are kept instead of a part's dropped pairs."""
     return np.concatenate([np.zeros(0, np.uint64), *(each.read(2)[:, 1] for each in _slices([path], part, parts))])
 
 
@@ -143,7 +143,7 @@ class Marks:
         return cls(int.from_bytes(content[:8], "little"), np.frombuffer(content, np.uint8, offset=8))
 
     def among(self, places: Records) -> npt.NDArray[np.bool_]:
-        """Returns true for each dropped pair, given the places of pairs of the part."""
+        """Returns true for each dropped pair, given the places of pairs in the part."""
         dropped = np.zeros(len(places), np.bool_)
         if len(self._bits):
             rows = rows_of(places) - self._first

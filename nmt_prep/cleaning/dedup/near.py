@@ -1,11 +1,11 @@
 """Near duplicates: pairs whose sides share most of their character n-grams.
 
-Two pairs are near duplicates if the Jaccard similarity of their sets of n-grams is at least the given similarity, for
-the sources and for the targets. Candidates are found with MinHash: pairs with the same hash in one of several bands.
-The hash of a band depends on the MinHash values of some hash functions, ``rows`` for each side. All candidates are then
+Two pairs are near duplicates if the Jaccard similarity of their n-gram sets is at least the given similarity, for the
+sources and for the targets. Candidates are found with MinHash: pairs with the same hash in one of several bands. The
+hash of a band depends on the MinHash values of some hash functions, ``rows`` for each side. All candidates are then
 verified.
 
-Records, edges and requests are rows of uint64. A record is the hash of a band, the ranks of the pair, and its place. An
+Records, edges and requests are rows of uint64. A record is a band's hash, the pair's ranks, and its place. An
 edge from a pair to a better candidate is the place of the worse pair, then the ranks and the place of the better one.
 """
 
@@ -40,7 +40,7 @@ EDGES_AT_ONCE = 1 << 19
 
 @dataclass(frozen=True)
 class Bands:
-    """The number of bands, and the number of hash functions for each side of a pair in each band."""
+    """The number of bands, and how many hash functions each band uses per side."""
 
     bands: int
     rows: int
@@ -68,7 +68,7 @@ def _bands_for(similarity: float, rows: int) -> int:
 
 @dataclass(frozen=True)
 class Signatures:
-    """The contents of the records of a part."""
+    """The contents of a part's records."""
 
     bands: Bands
     scores: tuple[str, ...]  # names of the scores that rank the pairs, the most important first
@@ -81,7 +81,7 @@ class Signatures:
 
     @property
     def width(self) -> int:
-        """Number of columns of records and edges."""
+        """Column count of records and edges."""
         return 2 + len(self.scores)
 
     @property
@@ -89,7 +89,7 @@ class Signatures:
         return 8 * self.width
 
     def records(self, pairs: pa.RecordBatch, part: int, group: Group = ALL) -> Records:
-        """Returns the records of the pairs of a batch of a part: uint64, shape ``[pairs * bands, width]``."""
+        """Returns the records for a batch of pairs in a part: uint64, shape ``[pairs * bands, width]``."""
         first, second = (TextColumn.from_arrow(pairs.column(side)) for side in SIDES)
         hashes = band_hashes(first.data, first.offsets, second.data, second.offsets, self.bands.bands, self.bands.rows)
         others = [*group.ranks(pairs, self.scores), places_of(pairs, part)]
@@ -106,7 +106,7 @@ def write_groups(file: GroupedWriter, rows: Records, groups: npt.NDArray[np.inte
 
 @dataclass
 class BucketCounts:
-    """Counts of the buckets of one range of hashes."""
+    """Bucket counts for one range of hashes."""
 
     # number of pairs of records that are compared; the same pairs may be in buckets of several bands
     comparisons: int = 0
@@ -114,7 +114,7 @@ class BucketCounts:
 
 
 def edges_of(records: Records, counts: BucketCounts) -> Iterator[Records]:
-    """Yields the edges of the records of a range of hashes, ascending, and sorts the records in place.
+    """Yields the edges between a hash range's records, ascending, and sorts the records in place.
 
     An edge may come several times, in different arrays. ``counts`` is updated.
     """
@@ -148,7 +148,7 @@ def distinct(rows: Records) -> Records:
 
 
 def requests_of(edges: Records) -> Records:
-    """Returns the places of the better pairs of edges, each with the parts of the worse ones: shape ``[n, 2]``."""
+    """Returns the places of the better pairs in edges, each with the worse pair's part: shape ``[n, 2]``."""
     return distinct(np.column_stack([edges[:, -1], parts_of(edges[:, 0]).astype(np.uint64)]))
 
 

@@ -3,7 +3,7 @@
 Pairs with the same key are duplicates. A key is a hash of 128 bits, so different texts practically never have the same
 key. There are two kinds:
 
-- ``exact``: hash of the bytes of the text.
+- ``exact``: hash of the text's bytes.
 - ``normalized``: hash of the letters, marks and numbers of the text, after compatibility decomposition (NFKD) and full
   case folding, with every decimal digit replaced by 0. Case, punctuation, digits, spaces and width do not matter. A
   line in which nothing but digits is left, such as ``2019`` or ``...``, has its exact key. Chinese characters are
@@ -15,8 +15,8 @@ index of a part, times ``2**ROW_BITS``, plus the row of the pair in its corpus. 
 so places have the order of corpora and rows.
 
 A file holds runs of records, from which each group can be read by itself. In a run, the records are ordered by group.
-After the last run, a table holds for each run the index of the first record of each group and of the one after the
-last. Then come the counts of records and of runs. All numbers are uint64 in little-endian order.
+After the last run, a table holds for each run the index of each group's first record, and the index after the last
+record. Then come the record and run counts. All numbers are uint64 in little-endian order.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Keys: TypeAlias = "npt.NDArray[np.uint64]"
 def keys_of(
     pairs: pa.RecordBatch, compared: Sequence[Compared], kind: KeyKind, lines: Mapping[Side, Keys] | None = None
 ) -> dict[Compared, Keys]:
-    """Returns the upper and lower half of the key of each compared text: uint64, shape ``[pairs, 2]``.
+    """Returns the upper and lower half of each compared text's key: uint64, shape ``[pairs, 2]``.
 
     Args:
         lines: the keys of both sides' lines; None to compute them.
@@ -65,7 +65,7 @@ def keys_of(
 
 
 def keys_of_pairs(source: TextColumn, target: TextColumn, kind: KeyKind) -> Keys:
-    """Returns the keys of pairs by the text of both sides; see :func:`keys_of`."""
+    """Returns the keys of pairs by the text on both sides; see :func:`keys_of`."""
     return pair_keys(line_keys_of(source, kind), line_keys_of(target, kind))
 
 
@@ -88,7 +88,7 @@ class Comparison:
 
     @property
     def width(self) -> int:
-        """Number of columns of a record."""
+        """Column count of a record."""
         return 3 + len(self.scores)
 
     @property
@@ -160,7 +160,7 @@ def records_of(
 
 
 def places_of(pairs: pa.RecordBatch, part: int) -> Records:
-    """Returns the places of the pairs of a batch; uint64, ascending."""
+    """Returns the places of a batch's pairs; uint64, ascending."""
     rows = np.asarray(pairs.column("row").to_numpy(zero_copy_only=False), np.uint64)
     return rows | np.uint64(part << ROW_BITS)
 
@@ -201,7 +201,7 @@ class GroupedWriter(ExitStack):
 
         Args:
             records: ordered by group: uint64, shape ``[records, width]``.
-            starts: index of the first record of each group, and the number of records: uint64, shape ``[groups + 1]``.
+            starts: index of each group's first record, and the record count: uint64, shape ``[groups + 1]``.
         """
         if len(records):
             with writing(self._path):

@@ -1,4 +1,4 @@
-"""Spill files: the records of a part, by range of the key. They show which pairs with the same key to drop.
+"""Spill files: a part's records, by key range. They show which pairs with the same key to drop.
 
 A task that cleans a part writes a spill file for each comparison. A task that compares the pairs with a range of keys
 reads this range from the spill files of all parts.
@@ -37,13 +37,13 @@ RUN_ROWS = 1 << 19  # Number of records that are held in memory before they are 
 SMALLEST_SHARE = 4 << 20
 LARGEST_SHARE = 64 << 20
 USUAL_SHARE = 16 << 20
-"""Usual maximum size in bytes of the records of a range of keys: a million pairs still give work to several workers."""
+"""Usual maximum size in bytes of the records in a key range: a million pairs still give work to several workers."""
 
 MOST_BITS = 12
 
 
 def range_bytes(memory: int) -> int:
-    """Returns the maximum size of the records of a range of keys in bytes, given the memory that a task may use."""
+    """Returns the maximum size in bytes of the records in a key range, given the memory that a task may use."""
     return min(max(memory // 4, SMALLEST_SHARE), LARGEST_SHARE)
 
 
@@ -70,7 +70,7 @@ class SpillFiles:
 
 
 def spill_path(directory: Path, comparison: str, part: int) -> Path:
-    """Returns the path of the spill file of a part for a comparison."""
+    """Returns the path of a part's spill file for a comparison."""
     return directory / f"{comparison}-{part:05d}.spill"
 
 
@@ -116,7 +116,7 @@ class SpillWriter(ExitStack):
 
 @dataclass(frozen=True)
 class SpilledRange:
-    """The records of a range of keys in the spill files of some parts, without pairs that are dropped already."""
+    """The records of a key range in the spill files of some parts, without pairs that are dropped already."""
 
     directory: Path
     comparison: Comparison
@@ -162,7 +162,7 @@ class Corpora:
 
 
 def decide_range(found: SpilledRange, corpora: Corpora, memory: int, output: DropWriter) -> npt.NDArray[np.int64]:
-    """Writes the pairs of a range of keys that are not among the best of their key.
+    """Writes the pairs in a key range that are not among the best of their key.
 
     Args:
         memory: bytes of records to hold at a time.

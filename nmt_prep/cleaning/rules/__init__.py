@@ -15,7 +15,7 @@ from nmt_prep.config.problems import checked_options, did_you_mean
 
 
 class _Rules(Mapping[str, type[Rule[Any]]]):
-    """All rules by name, in alphabetical order. The module of a rule is loaded when the rule is looked up."""
+    """All rules by name, in alphabetical order. Loads a rule's module when the rule is looked up."""
 
     def __init__(self) -> None:
         self._names = tuple(module.name for module in pkgutil.iter_modules(__path__))
@@ -79,7 +79,7 @@ def rule_problems(specs: Mapping[str, object]) -> Iterator[str]:
 
 
 def rule_options(name: str, spec: object) -> Section | None:
-    """Returns the checked options of a rule; None if it is off."""
+    """Returns a rule's checked options, or None if the rule is off."""
     if (kind := RULES.get(kind_of(name))) is None:
         raise ValueError(f"{name}: there is no such rule{did_you_mean(name, RULES)} (rules: {', '.join(RULES)})")
     if is_off(spec):

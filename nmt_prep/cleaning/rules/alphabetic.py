@@ -33,7 +33,7 @@ class AlphabeticOptions(Section):
 
 
 class AlphabeticRule(SideRule[AlphabeticOptions]):
-    """The share of letters of each side."""
+    """The share of letters on each side."""
 
     edges = SHARES
 

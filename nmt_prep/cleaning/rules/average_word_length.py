@@ -18,7 +18,7 @@ from nmt_prep.config import Section
 
 
 class AverageWordLengthOptions(Section):
-    """The limits of the average length of a word."""
+    """The limits for the average word length."""
 
     unit: WordUnit = "word"
     """token or word: how words are counted in Chinese and the like"""
@@ -29,7 +29,7 @@ class AverageWordLengthOptions(Section):
 
 
 class AverageWordLengthRule(SideRule[AverageWordLengthOptions]):
-    """The average length of a word of each side."""
+    """The average word length on each side."""
 
     edges = (0, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 50)
 

@@ -1,8 +1,8 @@
 """Rule ``brackets``: brackets that do not match.
 
 The kinds of brackets are ( ), [ ], { } and ⟨ ⟩, wide forms included. The balance of a kind on a side is the number of
-opening brackets minus the number of closing ones. Value: the sum over all kinds of the absolute difference of the
-balances of the two sides; so ``a)`` on both sides counts as 0. In a corpus of one side, the value is the sum of the
+opening brackets minus the number of closing ones. Value: the absolute difference between the two sides' balances,
+summed over all kinds; so ``a)`` on both sides counts as 0. In a corpus of one side, the value is the sum of the
 absolute balances. A pair passes if ``value <= max``.
 """
 
@@ -24,7 +24,7 @@ class BracketsOptions(Section):
 
 
 class BracketsRule(Rule[BracketsOptions]):
-    """The unbalanced brackets of a pair, or of a line."""
+    """The unbalanced brackets in a pair, or in a line."""
 
     edges = (0, 1, 2, 3, 4, 5, 10, 20, 50)
 

@@ -26,7 +26,7 @@ class CurrencyOptions(Section):
 
 
 class CurrencyRule(PairRule[CurrencyOptions]):
-    """The similarity of the currencies of the sides."""
+    """The similarity of the sides' currencies."""
 
     edges = SHARES
 

@@ -4,8 +4,7 @@ Value: 1.0 for a side with a tag, else 0.0, which passes.
 
 With ``tags: any``, a tag is a start tag of any name that ``bs4.BeautifulSoup(text, "html.parser").find()`` finds, so
 ``x <y z> w`` has a tag. A text that Python's html.parser refuses (``<![`` followed by an unknown word) counts as text
-without tags. This is OpusFilter's HtmlTagFilter. With ``tags: known``, a tag is a start or end tag of an element of
-HTML.
+without tags. This is OpusFilter's HtmlTagFilter. With ``tags: known``, a tag is a start or end tag of an HTML element.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class HtmlOptions(Section):
     """The tags that count."""
 
     tags: Literal["any", "known"] = "known"
-    """any or known: start tags of any name, or start and end tags of elements of HTML"""
+    """any or known: start tags with any name, or start and end tags of HTML elements"""
     entities: bool = False
     """true or false: count entities such as &nbsp; too"""
 

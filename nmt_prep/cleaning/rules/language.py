@@ -1,16 +1,16 @@
 """Rule ``language``: sides that are in another language than the expected one.
 
-Value: the probability of the most probable rival minus that of the expected language, divided by their sum, or by 0.5
-if the sum is less; from -1 to 1. A pair passes if ``value <= margin`` on both sides. So a pair is dropped only if
-another language is clearly more probable than the expected one; it need not be the model's first choice.
+Value: the most probable rival's probability minus the expected language's, divided by their sum, or by 0.5 if the sum
+is less; from -1 to 1. A pair passes if ``value <= margin`` on both sides. So a pair is dropped only if another language
+is clearly more probable than the expected one; it need not be the model's first choice.
 
 - Similar languages, which models confuse with the expected one (:data:`~nmt_prep.cleaning.languages.tags.SIMILAR`),
   add to its probability, except for the language of the other side. All other languages that share a script with the
   expected one are rivals. A rival that also uses other scripts, such as Japanese kana, counts only if a tenth of the
   letters are in these.
-- Letters of other scripts count against the language without a model: the value is at least ``1 - 2 s``, where ``s`` is
-  the share of letters in the scripts of the expected language, or the share of its script among the characters that
-  only Simplified or only Traditional Chinese has, if that is smaller.
+- Letters from other scripts count against the language without a model: the value is at least ``1 - 2 s``. Here ``s``
+  is the share of letters in the expected language's scripts, or the share of its script among the characters that only
+  Simplified or only Traditional Chinese has, if that is smaller.
 - Text with fewer than ``min_letters`` letters (L*) is not judged and has the value -1. A letter of a script without
   spaces between words (Han, kana, Thai, …) counts as four letters, a Hangul syllable as two.
 - If a text has n letters, and n is less than three times ``min_letters``, a value r becomes ``1 - (1 - r) * 3 *

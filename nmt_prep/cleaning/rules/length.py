@@ -1,6 +1,6 @@
 """Rule ``length``: the length of each side.
 
-Value: the number of units of a side (:mod:`nmt_prep.cleaning.lengths`). A pair passes if ``min <= value <= max`` on
+Value: the length of a side in units (:mod:`nmt_prep.cleaning.lengths`). A pair passes if ``min <= value <= max`` on
 both sides. With ``unit: token`` or ``char``, this is OpusFilter's LengthFilter (its units ``word`` and ``char``).
 """
 
@@ -12,11 +12,11 @@ from nmt_prep.cleaning.rule import Pairs, PerSide, SideRule, Values
 from nmt_prep.config import Section
 
 LENGTHS = (0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 500, 1000, 2000, 5000)
-"""Edges of a histogram of lengths."""
+"""Edges of a length histogram."""
 
 
 class LengthOptions(Section):
-    """The limits of the length of a side."""
+    """The limits for a side's length."""
 
     unit: PerSide[Unit] = PerSide[Unit].both("word")
     """char, byte, letter, token or word, or one a side: what is counted"""

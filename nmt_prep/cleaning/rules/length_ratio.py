@@ -30,7 +30,7 @@ from nmt_prep.config import Section
 
 
 class LengthRatioOptions(Section):
-    """The limits of the ratio of the lengths."""
+    """The limits for the length ratio."""
 
     unit: PerSide[Unit] = PerSide[Unit].both("char")
     """char, byte, letter, token or word, or one a side: what is counted"""
@@ -47,7 +47,7 @@ class LengthRatioOptions(Section):
 
 
 class LengthRatioRule(PairRule[LengthRatioOptions]):
-    """The ratio of the lengths of the sides."""
+    """The ratio between the sides' lengths."""
 
     edges = (0, 0.2, 0.4, 0.6, 0.8, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 8, 10, 15, 20)
 

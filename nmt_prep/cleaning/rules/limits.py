@@ -1,9 +1,9 @@
-"""Rule ``limits``: the numbers of tokens of both sides, as clean-corpus-n.perl counts them.
+"""Rule ``limits``: the token counts on both sides, as clean-corpus-n.perl counts them.
 
-The section ``limits`` of a config adds this rule as ``limits/tokens``, after all others. Values: for each side the
-number of tokens after the steps of ``words``, the larger number divided by the smaller one, and for each side the
-longest run of characters without white space and ``|``. A pair passes if none is above its limit. Every ``|`` is
-deleted before tokens are counted, unless they divide factors.
+The section ``limits`` of a config adds this rule as ``limits/tokens``, after all others. Values: each side's token
+count after the steps in ``words``, the larger count divided by the smaller one, and each side's longest run of
+characters without white space and ``|``. A pair passes if none is above its limit. Every ``|`` is deleted before tokens
+are counted, unless they divide factors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LimitsOptions(TokenLimits):
     """The limits of both sides."""
 
     words: WordSteps | None = None
-    """{source: …, target: …} with lists of steps, or null for none: what makes tokens of the text"""
+    """{source: …, target: …} with lists of steps, or null for none: what makes tokens from the text"""
 
 
 class LimitsRule(Rule[LimitsOptions]):
@@ -77,14 +77,14 @@ def _limit(given: float | None) -> float:
 
 
 def limit_bounds(options: PieceLimits, sides: tuple[Side, ...]) -> tuple[tuple[str, ...], tuple[Bounds, ...]]:
-    """Returns the columns of the numbers of both sides and of their ratio, with their bounds."""
+    """Returns the columns for both sides' counts and their ratio, with their bounds."""
     ratio = [("ratio", Bounds(high=_limit(options.ratio)))] if sides == SIDES else []
     columns = [*((side, Bounds(options.min, _limit(options.max))) for side in sides), *ratio]
     return tuple(name for name, _ in columns), tuple(bounds for _, bounds in columns)
 
 
 def token_counts(lines: pa.Array) -> npt.NDArray[np.float64]:
-    """Returns the number of tokens between white space, and the length of the longest, of each line."""
+    """Returns each line's token count (tokens between white space), and the length of its longest token."""
     text = TextColumn.from_arrow(lines)
     if ((text.data >= 0x1C) & (text.data <= 0x1F)).any():
         text = TextColumn.from_arrow(pc.replace_substring_regex(lines, _NO_SPACE, "x"))

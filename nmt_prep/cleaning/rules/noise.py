@@ -1,6 +1,6 @@
 r"""Rule ``noise``: signs that a text is not running text.
 
-Value: the number of kinds of noise on a side, among the kinds that the option names; 0 passes. The kinds:
+Value: the number of noise kinds on a side, among the kinds that the option names; 0 passes. The kinds:
 
 - ``breadcrumbs``: three or more separators with spaces around them: ``>`` ``|`` ``»`` ``›`` ``→`` ``::`` ``•`` ``·``.
   The other text must be at most 30 bytes for each separator, white space not counted. ``»`` and ``›`` count only in
@@ -50,7 +50,7 @@ class NoiseOptions(Section):
 
 
 class NoiseRule(SideRule[NoiseOptions]):
-    """The kinds of noise of each side."""
+    """The noise kinds on each side."""
 
     edges = (0, 1, 2, 3, 4, 5, 6)
 

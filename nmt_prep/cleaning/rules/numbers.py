@@ -35,7 +35,7 @@ class NumbersOptions(Section):
 
 
 class NumbersRule(PairRule[NumbersOptions]):
-    """The similarity of the numbers of the sides."""
+    """The similarity of the sides' numbers."""
 
     edges = SHARES
 

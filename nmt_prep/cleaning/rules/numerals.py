@@ -1,4 +1,4 @@
-"""Rule ``numerals``: similarity of the digits of the sides, zeros left out.
+"""Rule ``numerals``: similarity of the sides' digits, without zeros.
 
 Value: the ratio that ``difflib.SequenceMatcher`` computes for the sequences of ASCII digits from 1 to 9 on the two
 sides: twice the number of matching digits, divided by the number of digits on both sides; 1.0 if there are none. Only
@@ -22,7 +22,7 @@ class NumeralsOptions(Section):
 
 
 class NumeralsRule(PairRule[NumeralsOptions]):
-    """The similarity of the digits of the sides."""
+    """The similarity of the sides' digits."""
 
     edges = SHARES
 

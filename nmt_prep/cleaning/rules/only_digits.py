@@ -14,14 +14,14 @@ from nmt_prep.config import Section
 
 
 class OnlyDigitsOptions(Section):
-    """The limit of the share of numbers."""
+    """The limit for the share of numbers."""
 
     max: PerSide[float] = PerSide[float].both(0.6)
     """a number from 0 to 1, or one a side: a share of this size does not pass"""
 
 
 class OnlyDigitsRule(SideRule[OnlyDigitsOptions]):
-    """The share of numbers of each side."""
+    """The share of numbers on each side."""
 
     edges = SHARES
     below = True

@@ -21,7 +21,7 @@ class OnlySymbolsOptions(Section):
 
 
 class OnlySymbolsRule(SideRule[OnlySymbolsOptions]):
-    """The share of letters and numbers of each side."""
+    """The share of letters and numbers on each side."""
 
     edges = SHARES
 

@@ -1,8 +1,8 @@
 r"""Rule ``repetition``: text that is repeated immediately.
 
-The rule looks for the first string of ``min`` to ``max`` + 1 characters that is followed by ``times`` or more copies of
-itself, with or without spaces between them. Value: the number of these copies; 0 if there is no such string. A pair
-passes if ``value < times`` on both sides.
+It looks for the first string of ``min`` to ``max`` + 1 characters that is followed by at least ``times`` copies, with
+or without spaces between them. Value: the number of these copies; 0 if there is no such string. A pair passes if
+``value < times`` on both sides.
 
 The string is the match of ``(\S.{min-1,max}?)(?: *\1){times,}`` in the package regex. This is OpusFilter's
 RepetitionFilter, whose score is the greater value of the two sides. The native kernel finds it without backtracking.
@@ -24,9 +24,9 @@ class RepetitionOptions(Section):
     times: int = Field(2, ge=1)
     """an integer >= 1: a string that is repeated this often does not pass"""
     min: int = Field(3, ge=1)
-    """an integer >= 1: the least number of characters of the string"""
+    """an integer >= 1: the minimum length of the string in characters"""
     max: int = Field(100, ge=1)
-    """an integer >= 1: the greatest number of characters of the string, less 1"""
+    """an integer >= 1: the maximum length of the string in characters, less 1"""
 
     @model_validator(mode="after")
     def _in_order(self) -> RepetitionOptions:

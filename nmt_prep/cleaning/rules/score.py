@@ -1,8 +1,8 @@
 """Rule ``score``: scores that come with a corpus, or computed values.
 
-The rule is a mapping from names of scores to their limits, such as ``score: {bicleaner: {min: 0.5}, laser: {min:
-1.06}}``. Value, for each score: the score of the pair. A pair passes if ``min <= value <= max`` for all of them; NaN
-never passes.
+The rule is a mapping from score names to their limits, such as ``score: {bicleaner: {min: 0.5}, laser: {min: 1.06}}``.
+Value, for each score: the score of the pair. A pair passes if ``min <= value <= max`` for all of them; NaN never
+passes.
 """
 
 from __future__ import annotations

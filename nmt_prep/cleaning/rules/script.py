@@ -1,4 +1,4 @@
-"""Rule ``script``: the share of letters in the script of the language.
+"""Rule ``script``: the share of letters in the language's script.
 
 Value: the number of letters in the expected scripts, divided by the number of all letters; 1.0 if there are none.
 Letters are code points with the Unicode property Alphabetic. A pair passes if ``value >= min`` on both sides. If the
@@ -23,16 +23,17 @@ from nmt_prep.config import Section
 
 
 class ScriptOptions(Section):
-    """The least share of letters of the right script."""
+    """Minimum share of letters in the right script."""
 
     script: PerSide[str | None] = PerSide[str | None].both(None)
-    """a script such as Latin, Han, Hant or Cyrl, or null for that of the language, or one a side: the script"""
+    """a script such as Latin, Han, Hant or Cyrl, or null for the language's script, or one script per side: the
+    script"""
     min: PerSide[float] = PerSide[float].both(0.5)
     """a number from 0 to 1, or one a side: the least share that passes"""
 
 
 class ScriptRule(SideRule[ScriptOptions]):
-    """The share of letters of the right script, of each side."""
+    """The share of letters in the right script, on each side."""
 
     edges = SHARES
 

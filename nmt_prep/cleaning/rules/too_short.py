@@ -1,7 +1,7 @@
 """Rule ``too_short``: sides with too little text.
 
-Value: the length of a side, by default in letters. A pair passes if ``value >= min`` on both sides. The rule is
-separate from ``length`` so that counts and rejects distinguish short pairs from long ones.
+Value: the length of a side, by default in letters. A pair passes if ``value >= min`` on both sides. It is separate from
+``length`` so that counts and rejects distinguish short pairs from long ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rule ``top``: the best share of the pairs of a corpus by a score (:mod:`nmt_prep.cleaning.corpus_rules.top`)."""
+"""Rule ``top``: the best share of a corpus's pairs by a score (:mod:`nmt_prep.cleaning.corpus_rules.top`)."""
 
 from __future__ import annotations
 

@@ -3,10 +3,11 @@
 Value: the pair's score, see :meth:`~nmt_prep.cleaning.align.model.Model.score`. A pair passes if ``value >= min``. A
 pair that has no words on a side is not judged and passes.
 
-In a run, the model is learned from the corpora themselves, and each pair is judged without its own counts and those of
-pairs with the same normalized text. This needs the whole text, so the rule is applied in separate rounds, after
-duplicates are dropped (:mod:`nmt_prep.stages.clean.translation`). ``min: auto`` finds the threshold for each corpus
-(:mod:`nmt_prep.cleaning.corpus_rules.translation`). In a stream the rule needs a model, and a number for ``min``.
+In a run, the model is learned from the corpora themselves, and each pair is scored leave-one-out: without its own
+counts and the counts of pairs with the same normalized text. This needs the whole text, so the rule is applied in
+separate rounds, after duplicates are dropped (:mod:`nmt_prep.stages.clean.translation`). ``min: auto`` finds the
+threshold for each corpus (:mod:`nmt_prep.cleaning.corpus_rules.translation`). In a stream the rule needs a model, and a
+number for ``min``.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 A side may be truncated if the other side ends like a sentence, and this side does not. A sentence ends with ``.``,
 ``!``, ``?``, ``…``, ``:``, ``;`` or their counterparts in other scripts; closing quotes and brackets may follow. Value:
-(b + slack) / (a + slack), where a is the length of this side and b that of the other side, in code points divided by
-the usual length in the language (:mod:`nmt_prep.cleaning.lengths`); 0 if no side may be truncated, or if a is not
-less than b. A pair passes if ``value < max``. ``slack`` allows higher ratios for short sides, because the lengths of
-short translations vary more. The limit can be lower than that of ``length_ratio``, which ignores how sides end.
+(b + slack) / (a + slack), where a is this side's length and b the other side's, in code points divided by the usual
+length in the language (:mod:`nmt_prep.cleaning.lengths`); 0 if no side may be truncated, or if a is not less than b. A
+pair passes if ``value < max``. ``slack`` allows higher ratios for short sides, because the lengths of short
+translations vary more. The limit can be lower than for ``length_ratio``, which ignores how sides end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nmt_prep.config import Section
 
 
 class TruncatedOptions(Section):
-    """The limit of the ratio of the lengths, if one side breaks off."""
+    """The limit for the length ratio, if one side breaks off."""
 
     max: float = 1.8
     """a number >= 1: a ratio of this size does not pass"""

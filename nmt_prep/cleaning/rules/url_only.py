@@ -19,14 +19,14 @@ from nmt_prep.config import Section
 
 
 class UrlOnlyOptions(Section):
-    """The limit of the share of addresses."""
+    """The limit for the share of addresses."""
 
     max: PerSide[float] = PerSide[float].both(0.6)
     """a number from 0 to 1, or one a side: a share of this size does not pass"""
 
 
 class UrlOnlyRule(SideRule[UrlOnlyOptions]):
-    """The share of addresses of each side."""
+    """The share of addresses on each side."""
 
     edges = SHARES
     below = True

@@ -21,7 +21,7 @@ class UrlsOptions(Section):
 
 
 class UrlsRule(PairRule[UrlsOptions]):
-    """The similarity of the URLs of the sides."""
+    """The similarity of the sides' URLs."""
 
     edges = SHARES
 

@@ -34,7 +34,7 @@ class WordListOptions(Section):
 
 
 class WordListRule(PairRule[WordListOptions]):
-    """The difference between the numbers of words of the lists."""
+    """The difference between both sides' counts of list words."""
 
     edges = (0, 1, 2, 3, 4, 5, 10, 20)
 

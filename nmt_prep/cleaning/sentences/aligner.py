@@ -45,28 +45,28 @@ from nmt_prep.cleaning.sentences.search import (
 )
 
 Texts: TypeAlias = "tuple[pa.Array, pa.Array]"
-"""The sentences of both sides of a document: Arrow ``large_string`` arrays without nulls and not empty."""
+"""The sentences on both sides of a document: Arrow ``large_string`` arrays without nulls and not empty."""
 
 PASSES = 2  # Number of passes with a learned model
 
 SETTINGS = Settings(jumps=False)
 
 _PRIOR_WORDS = 20
-"""Maximum number of words of the prior model per sentence of the documents; a larger prior would outweigh them."""
+"""Maximum word count of the prior model per document sentence; a larger prior would outweigh the documents."""
 
 _LEAST_JUDGED = 200  # Minimum number of beads from which to judge whether documents translate each other
 
 _LEAST_DISTANCE = 2.0
 
 MOST_WORDS = 1000
-"""Maximum number of words of a sentence that are compared: the search stores a value for each word and partner."""
+"""Maximum number of words per sentence that are compared: the search stores a value for each word and partner."""
 
 _Cells: TypeAlias = "tuple[Integers, ...]"
 
 
 @dataclass(frozen=True)
 class Level:
-    """The scores of beads, and of the same sources with the targets of other beads."""
+    """The scores of beads, and of the same sources with other beads' targets."""
 
     score: float = 0.0  # sum of the scores of the beads
     beads: int = 0  # number of beads
@@ -144,7 +144,7 @@ class Lexicon:
 
     @cached_property
     def shares(self) -> list[npt.NDArray[np.float32]]:
-        """The share of each word of a side in the documents, whatever the prior says: float32, shape ``[words]``."""
+        """The share of each word on a side in the documents, whatever the prior says: float32, shape ``[words]``."""
         shares = []
         for side, vocabulary in enumerate(self.model.vocabularies):
             counts = np.full(len(vocabulary), 0.5)
@@ -158,7 +158,7 @@ class Lexicon:
 
     @cached_property
     def links(self) -> tuple[WordLinks, WordLinks]:
-        """Links of source words and of target words; before learning, links of equal words and of the prior."""
+        """Links for source and target words; before learning, links between equal words and the prior's links."""
         vocabularies = self.model.vocabularies
         cells = _entries(*equal_words(vocabularies))
         known = None
@@ -199,7 +199,7 @@ class Aligner:
 
     @property
     def cut(self) -> int:
-        """The number of sentences of which only the first :data:`MOST_WORDS` words are compared."""
+        """How many sentences had only their first :data:`MOST_WORDS` words compared."""
         return sum(side.cut for document in self.documents for side in document)
 
     def first_paths(self) -> list[Beads]:
@@ -225,7 +225,7 @@ class Aligner:
         return finished(self.lexicon.model, lambda _: pairs, self.threads)
 
     def scores(self, paths: Sequence[Beads], before: Sequence[Beads] | None) -> Scores:
-        """Returns the score of each bead of all documents; see :meth:`nmt_prep.cleaning.align.model.Model.score`.
+        """Returns each bead's score in all documents; see :meth:`nmt_prep.cleaning.align.model.Model.score`.
 
         Args:
             before: the paths that the model learned from, if it did; their beads do not count for themselves.
@@ -255,7 +255,7 @@ class Aligner:
         return NumberedPairs(*self._words_of(paths))
 
     def _words_of(self, paths: Sequence[Beads]) -> list[npt.NDArray[Any]]:
-        """Returns the words of the beads of all documents and their offsets, for each side."""
+        """Returns, for each side, the words in the beads of all documents and their offsets."""
         arrays: list[npt.NDArray[Any]] = []
         for side, column in ((0, 1), (1, 3)):
             words = [document[side].words for document in self.documents]

@@ -153,7 +153,7 @@ def _value(row: Any, place: str, where: str) -> str:
 
 
 def pairs_of_list(path: Path) -> list[tuple[Path, Path]]:
-    """Returns the pairs of paths in a table of two columns; relative paths are relative to its directory.
+    """Returns the path pairs in a two-column table; relative paths are relative to its directory.
 
     The source path names the document, so it must be unique.
     """

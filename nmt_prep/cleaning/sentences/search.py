@@ -27,7 +27,7 @@ source sentences from ``source`` to before ``source_end`` with the target senten
 
 _LEAST_VARIANCE = 0.3
 _FIRST_VARIANCE = 6.8
-"""Initial variance of the length of a translation, per character of the source (Gale and Church, 1993)."""
+"""Initial variance of a translation's length, per source character (Gale and Church, 1993)."""
 
 _MEDIAN_SQUARE = 0.549  # Median of the square of a variable with Student's distribution of 4 degrees of freedom
 _LEAST_CALIBRATED = 20  # Minimum number of beads of one sentence a side from which the variance is calibrated
@@ -38,7 +38,7 @@ _SHORTEST = 5.0
 
 @dataclass(frozen=True)
 class Sentences:
-    """The sentences of one side of a document."""
+    """The sentences on one side of a document."""
 
     words: npt.NDArray[np.int32]  # numbers of all words: int32
     offsets: Integers  # sentence i has `words[offsets[i]:offsets[i + 1]]`: int64, shape `[sentences + 1]`
@@ -104,14 +104,14 @@ def _gamma(lengths: Lengths) -> tuple[float, float]:
 
 
 KINDS = ((1, 1), *((1, n) for n in range(2, 6)), *((n, 1) for n in range(2, 6)), (2, 2), (2, 3), (3, 2), (3, 3))
-"""Numbers of sentences of beads with both sides."""
+"""Sentence counts of beads with both sides."""
 
 DELETION = -7.0  # Lowest log probability of a sentence without counterpart after a sentence with one
 
 _MOST_DELETION = -4.0
 _DELETION_BELOW_SHARE = -0.5
 _PRIOR_BEADS = 1000
-"""Pseudo-count of beads added to the beads of a path; one of these beads precedes a sentence without counterpart."""
+"""Pseudo-count of beads added to a path's beads; one of these beads precedes a sentence without counterpart."""
 
 _PRIOR_PAIRED = 100  # Pseudo-count of beads of the expected kinds added to the beads of a path
 
@@ -130,7 +130,7 @@ _WINDOW = 50
 bead."""
 
 _BACKGROUND = 3000.0
-"""Number of words of all documents that are added to the window's words to estimate the share of a word."""
+"""How many words from all documents are added to the window's words to estimate a word's share."""
 
 _WORD_WEIGHT = 0.25  # Weight of the log probabilities of words: words of a sentence are not independent of each other
 _FREE = -5.0  # Minimum score of the words of a bead: the score of a free translation, whose words carry no information
@@ -151,7 +151,7 @@ _Kinds: TypeAlias = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class KnownWords:
-    """Links and shares of the words of a document."""
+    """Links and shares of a document's words."""
 
     source: WordLinks  # links of source words, and shares of target words
     target: WordLinks  # links of target words, and shares of source words
@@ -159,13 +159,13 @@ class KnownWords:
 
 
 def _priors(kinds: _Kinds) -> npt.NDArray[np.float64]:
-    """Returns the log probability of each kind of bead, up to a constant: fewer sentences are more probable."""
+    """Returns each bead kind's log probability, up to a constant: fewer sentences are more probable."""
     return np.array([-0.15 if a + b == 2 else 0.4 - a - b for a, b in kinds])
 
 
 @dataclass(frozen=True)
 class Priors:
-    """Prior probabilities of kinds of beads."""
+    """Prior probabilities of bead kinds."""
 
     deletion: float = DELETION  # log probability of a sentence without counterpart
     several: float = 0.0  # number added to the log probability of each kind of bead with more than a sentence a side
@@ -176,7 +176,7 @@ USUAL = Priors()  # The priors before any path is known
 
 @dataclass(frozen=True)
 class BeadTotals:
-    """Numbers of the beads of some paths."""
+    """Bead counts of some paths."""
 
     gaps: int  # number of runs of sentences without counterpart
     paired: int  # number of beads with both sides

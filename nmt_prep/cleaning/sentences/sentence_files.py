@@ -30,7 +30,7 @@ from nmt_prep.config import Languages
 from nmt_prep.config.documents import Splitting
 
 Listed: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-"""The numbers of the sentences of both sides of a bead, from 0."""
+"""The sentence indexes on both sides of a bead, from 0."""
 
 _MEND = "name its encoding with --encoding, such as utf-8,latin-1 for the two sides, or convert the file to UTF-8"
 _NUMBER = re.compile(r"[0-9]+")
@@ -157,7 +157,7 @@ def align_files(
 
     Args:
         split: how the text is divided into sentences; None if each line is one, also an empty one.
-        model: a model of word alignment of other text; None to learn from the documents alone.
+        model: a word alignment model from other text, or None to learn from the documents alone.
         gold: gold beads of the first document; None if there is none.
     """
     pairs = _files(source, target) if source.is_dir() else [(source, target)]

@@ -1,7 +1,8 @@
 """Compiled corpora: Parquet parts with the columns ``source``, ``target``, ``corpus`` and ``row``.
 
-The parts of files that are read in place name lines of these files (:mod:`~nmt_prep.corpora.formats.plain`). The
-same functions read both kinds of parts, and give the same batches.
+The parts of files that are read in place name lines of these files (:mod:`~nmt_prep.corpora.formats.plain`), and a part
+may name another part with the pairs to leave out of it. The same functions read all kinds of parts, and give the same
+batches.
 
 A row group has about :data:`ROW_GROUP_BYTES` of text and is read as a whole; a part has about :data:`PART_BYTES`. Their
 boundaries depend only on the pairs.
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +23,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import model_serializer
 
-from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.artefacts import atomic_write, parse_json, parse_json_as
 from nmt_prep.base.columns import LINES_PER_CHUNK, parquet_writer
 from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.corpora.formats import plain as line_parts
-from nmt_prep.corpora.formats.plain import LineGroup, LinePart, TextFile
+from nmt_prep.corpora.formats.plain import LineGroup, LinePart, TextFile, runs_without, save_part, without
 from nmt_prep.corpora.reader import PairBatch, column_type
 from nmt_prep.corpora.scores import joined_column
 from nmt_prep.text.blocks import text_bytes
@@ -174,7 +175,7 @@ def write_line_parts(
     def publish() -> None:
         name = f"{prefix}-{len(written):05d}{line_parts.SUFFIX}"
         part = LinePart.of(corpus, files, groups, has_rows=has_rows, strip_returns=strip_returns)
-        pairs, digest = sum(group.pairs for group in groups), part.save(directory / name)
+        pairs, digest = sum(group.pairs for group in groups), save_part(part, directory / name)
         written.append(PairFile(name, pairs, corpus, size, sha256=digest))
 
     for group, text in (pair for held in _row_groups(batches, corpus) for pair in line_parts.groups_of(held)):
@@ -186,6 +187,57 @@ def write_line_parts(
     if groups:
         publish()
     return written
+
+
+KEPT = ".kept"
+"""Suffix of a part that consists of some pairs of another part."""
+
+
+@dataclass(frozen=True)
+class KeptGroup:
+    """A row group of another part, without some of its pairs."""
+
+    number: int  # number of the row group in the other part
+    pairs: int
+    left_out: tuple[int, ...]  # runs of the other pairs, as of lines in `LineGroup`
+
+
+@dataclass(frozen=True)
+class KeptPart:
+    """The content of a part that consists of some pairs of another part."""
+
+    part: str  # the other part, relative to the directory of this one
+    groups: tuple[KeptGroup, ...]
+
+    @classmethod
+    def of(cls, part: str, sizes: Iterable[int], kept: npt.NDArray[np.bool_]) -> Self:
+        """Makes a part, given the sizes of the other one's row groups, and True for the pairs to keep."""
+        groups, first = list[KeptGroup](), 0
+        for number, size in enumerate(sizes):
+            chosen = kept[first : first + size]
+            first += size
+            if chosen.any():
+                groups.append(KeptGroup(number, int(chosen.sum()), runs_without(chosen)))
+        return cls(part, tuple(groups))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        return parse_json_as(cls, parse_json(path.read_bytes()))
+
+    def read(
+        self, path: Path, numbers: Iterable[int] | None, columns: Sequence[str] | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yields the batches of row groups as :func:`iter_pairs` does."""
+        groups = self.groups if numbers is None else [self.groups[number] for number in numbers]
+        kept = np.concatenate([np.empty(0, np.bool_), *(without(group.left_out, group.pairs) for group in groups)])
+        first = 0
+        for batch in iter_pairs(path.parent / self.part, [group.number for group in groups], columns):
+            chosen = kept[first : first + len(batch)]
+            first += len(batch)
+            if chosen.any():
+                yield batch if chosen.all() else batch.filter(pa.array(chosen))
+        if first != len(kept):
+            raise ValueError(f"{self.part} has {first:,} pairs instead of {len(kept):,}")
 
 
 class BatchFile(ExitStack):
@@ -230,6 +282,8 @@ def row_groups(path: str | os.PathLike[str]) -> list[int]:
     """Returns the number of pairs in each row group of a part."""
     path = Path(path)
     with _reading(path):
+        if path.suffix == KEPT:
+            return [group.pairs for group in KeptPart.load(path).groups]
         if path.suffix == line_parts.SUFFIX:
             return [group.pairs for group in LinePart.load(path).groups]
         metadata = pq.read_metadata(path)
@@ -253,6 +307,9 @@ def iter_pairs(
     """
     path = Path(path)
     with _reading(path):
+        if path.suffix == KEPT:
+            yield from KeptPart.load(path).read(path, row_groups, columns)
+            return
         if path.suffix == line_parts.SUFFIX:
             for batch in _named_lines(path, row_groups, columns):
                 yield from (batch[at : at + LINES_PER_CHUNK] for at in range(0, len(batch), LINES_PER_CHUNK))
@@ -271,6 +328,8 @@ def other_columns(path: Path) -> dict[str, pa.DataType]:
     if path.suffix == line_parts.SUFFIX:
         return {}
     with _reading(path):
+        if path.suffix == KEPT:
+            return other_columns(path.parent / KeptPart.load(path).part)
         schema = pq.read_schema(path)
     others = [column for column in schema if column.name not in (*SIDES, "corpus", "row", *BEFORE.values())]
     return {

@@ -2,8 +2,8 @@
 
 A pair is drawn by a hash of seed, corpus and row, or of the name of its document, so neither workers nor the division
 into parts change the choice. The round ``draw`` finds the hashes up to which pairs are drawn, one corpus per task; the
-round ``hold-out`` writes the pairs that are held out, and hashes of their lines; the round ``keep`` writes the parts
-that lose pairs. Parts that lose none stay where they are.
+round ``hold-out`` writes the pairs that are held out, and hashes of lines; the round ``keep`` writes which pairs of a
+part stay. Parts that lose none stay where they are.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from _nmt_prep_core import line_hashes
 from nmt_prep.base.artefacts import atomic_write, writing
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.digests import sha256_of
-from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config, Corpus
-from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.formats.plain import SUFFIX, LinePart, TextFile
-from nmt_prep.corpora.parts import BatchFile, PairFile
+from nmt_prep.corpora import iter_pairs, row_groups
+from nmt_prep.corpora.formats.plain import save_part
+from nmt_prep.corpora.parts import KEPT, BatchFile, KeptPart, PairFile
+from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
@@ -70,7 +71,11 @@ class HoldOutTask(DivideTask):
 
     outputs: tuple[Path, ...]  # the file for each hold-out
     hashed: tuple[bool, ...]  # for each, True if its lines must not stay in train
-    hashes: Path
+    hashes: Path  # hashes of these
+    lines: Path  # hashes and bytes of all lines, so that their text is read once
+
+
+_LINES = np.dtype([("hashes", "<u8", len(SIDES)), ("bytes", "<u4", len(SIDES))])
 
 
 @dataclass(frozen=True)
@@ -82,26 +87,32 @@ class HeldOut:
 
 def hold_out(task: HoldOutTask, tick: Tick) -> HeldOut:
     """Writes the pairs of a part that are held out. Ticks are pairs."""
-    hashes: list[Keys] = []
+    hashes = [np.empty((0, len(SIDES)), np.uint64)]
     writers = [PartFile(path, task.part.corpus) for path in task.outputs]
-    with ExitStack() as files:
+    with ExitStack() as files, atomic_write(task.lines) as beside, beside.open("wb") as lines:
         for writer in writers:
             files.enter_context(writer)
         for batch, places in task.batches():
+            described = _described(batch)
+            lines.write(described.tobytes())
             for number, writer in enumerate(writers):
                 if (chosen := places == number).any():
-                    pairs = batch.filter(pa.array(chosen))
-                    writer.write(pairs)
-                    hashes += _hashes(pairs) if task.hashed[number] else ()
+                    writer.write(batch.filter(pa.array(chosen)))
+                    hashes += [described["hashes"][chosen]] if task.hashed[number] else []
             tick(len(batch))
     with atomic_write(task.hashes) as beside, writing(task.hashes):
-        np.unique(np.concatenate([np.empty(0, np.uint64), *hashes])).astype("<u8").tofile(beside)
+        np.unique(np.concatenate(hashes)).astype("<u8").tofile(beside)
     return HeldOut(tuple(writer.made() for writer in writers))
 
 
-def _hashes(batch: pa.RecordBatch) -> list[Keys]:
-    columns = [TextColumn.from_arrow(batch.column(side)) for side in SIDES]
-    return [line_hashes(column.data, column.offsets) for column in columns]
+def _described(batch: pa.RecordBatch) -> npt.NDArray[np.void]:
+    """Returns the hashes and bytes of the lines of each pair."""
+    described = np.empty(len(batch), _LINES)
+    for number, side in enumerate(SIDES):
+        column = TextColumn.from_arrow(batch.column(side))
+        described["hashes"][:, number] = line_hashes(column.data, column.offsets)
+        described["bytes"][:, number] = np.diff(column.offsets)
+    return described
 
 
 class PartFile(BatchFile):
@@ -130,7 +141,7 @@ HOLD_OUT = Round(
     HeldOut,
     words="holding pairs out",
     made=lambda task, result: [
-        task.hashes,
+        *(task.hashes, task.lines),
         *(path for path, file in zip(task.outputs, result.files, strict=True) if file is not None),
     ],
 )
@@ -138,10 +149,12 @@ HOLD_OUT = Round(
 
 @dataclass(frozen=True)
 class KeepTask(DivideTask):
-    """A part of which only the pairs that stay are written."""
+    """A part to keep without some of its pairs."""
 
-    output: Path  # the file, whose suffix is that of the part
+    output: Path  # the file, without suffix
+    beside: str  # path of the part, relative to the directory of the output
     hashes: tuple[Path, ...]  # hashes of the lines that are held out
+    lines: Path | None  # file of `hold_out` with the hashes and bytes of the lines of the part; None to read its text
 
 
 @dataclass(frozen=True)
@@ -154,37 +167,43 @@ class Kept:
 
 
 def keep(task: KeepTask, tick: Tick) -> Kept:
-    """Writes the pairs of a part that stay. Ticks are pairs."""
+    """Finds the pairs of a part that stay. Ticks are pairs."""
     known = np.unique(np.concatenate([np.empty(0, np.uint64), *map(_read_hashes, task.hashes)]))
-    dropped, size = np.zeros(3, np.int64), 0
-    masks: list[npt.NDArray[np.bool_]] = []
-    writes = task.draw is not None and task.output.suffix != SUFFIX  # nearly every part of such a corpus loses pairs
-    with PartFile(task.output, task.part.corpus) as file:
-        for batch, places in task.batches():
-            stays = places == STAYS
-            repeats = np.zeros(len(batch), np.bool_)
-            for hashes in _hashes(batch) if len(known) else ():
-                repeats |= known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes
-            dropped += [np.count_nonzero(each) for each in (places >= 0, stays & repeats, places == GOES)]
-            masks.append(stays & ~repeats)
-            pairs = batch.filter(pa.array(masks[-1]))
-            size += sum(text_bytes(pairs.column(side)) for side in SIDES)
-            if writes:
-                file.write(pairs)
-            tick(len(batch))
+    dropped, sizes = np.zeros(3, np.int64), np.zeros(len(SIDES), np.int64)
+    masks = [np.empty(0, np.bool_)]
+    for places, lines in _lines_of(task):
+        stays = places == STAYS
+        repeats = _among(known, lines["hashes"]).any(axis=1)
+        dropped += [np.count_nonzero(each) for each in (places >= 0, stays & repeats, places == GOES)]
+        masks.append(stays & ~repeats)
+        sizes += lines["bytes"][masks[-1]].sum(axis=0, dtype=np.int64)
+        tick(len(lines))
     counts = dict(zip((HELD_OUT, DUPLICATE, LIMIT), dropped.tolist(), strict=True))
-    kept = np.concatenate([np.empty(0, np.bool_), *masks])
-    if kept.all() and not writes:
-        return Kept(None, True, counts)
-    if task.output.suffix == SUFFIX:
-        return Kept(_write_lines(task, kept, size), False, counts)
-    if not writes:
-        with file:
-            first = 0
-            for batch in iter_pairs(task.part.path):
-                file.write(batch.filter(pa.array(kept[first : first + len(batch)])))
-                first += len(batch)
-    return Kept(file.made(), False, counts)
+    kept = np.concatenate(masks)
+    pairs = int(kept.sum())
+    if pairs in (0, len(kept)):
+        return Kept(None, pairs > 0, counts)
+    few = 2 * pairs < len(kept)  # later stages would read mostly other pairs
+    return Kept(_write_text(task, kept) if few else _write_kept(task, kept, sizes + pairs), False, counts)
+
+
+def _among(known: Keys, hashes: Keys) -> npt.NDArray[np.bool_]:
+    starts = np.zeros(1 << 20, np.bool_)  # the first bits of known hashes, so that few others are looked up
+    starts[known >> np.uint64(44)] = True
+    found: npt.NDArray[np.bool_] = starts[hashes >> np.uint64(44)]
+    likely = hashes[found]
+    found[found] = known[np.minimum(np.searchsorted(known, likely), len(known) - 1)] == likely
+    return found
+
+
+def _lines_of(task: KeepTask) -> Iterator[tuple[Places, npt.NDArray[np.void]]]:
+    """Yields where the pairs of a batch go, with the hashes and bytes of their lines."""
+    if task.lines is None:
+        yield from ((places, _described(batch)) for batch, places in task.batches())
+        return
+    with writing(task.lines), task.lines.open("rb") as lines:
+        for batch, places in task.batches(["row", DOCUMENT]):
+            yield places, np.fromfile(lines, _LINES, len(batch))
 
 
 def _read_hashes(path: Path) -> Keys:
@@ -192,24 +211,23 @@ def _read_hashes(path: Path) -> Keys:
         return np.fromfile(path, "<u8").astype(np.uint64, copy=False)
 
 
-def _write_lines(task: KeepTask, kept: npt.NDArray[np.bool_], size: int) -> PairFile | None:
-    """Writes a part that names lines of files, without some of its pairs."""
-    part, groups, first = LinePart.load(task.part.path), [], 0
-    for group in part.groups:
-        chosen = kept[first : first + group.pairs]
-        first += group.pairs
-        if chosen.any():
-            groups.append(group.of_pairs(chosen))
-    if not groups:
-        return None
-    # The links to the files stay with the compiled parts.
-    files: dict[Side, TextFile] = {
-        side: replace(file, file=f"../../{Compile.directory}/{file.file.removeprefix('../')}")
-        for side, file in zip(SIDES, (part.source, part.target), strict=True)
-    }
-    made = LinePart.of(part.corpus, files, groups, has_rows=part.has_rows, strip_returns=part.strip_returns)
-    name = f"{task.output.parent.name}/{task.output.name}"
-    return PairFile(name, int(kept.sum()), part.corpus, size, sha256=made.save(task.output))
+def _write_kept(task: KeepTask, kept: npt.NDArray[np.bool_], sizes: npt.NDArray[np.int64]) -> PairFile:
+    """Writes which pairs stay, without their text."""
+    path = task.output.with_suffix(KEPT)
+    digest = save_part(KeptPart.of(task.beside, row_groups(task.part.path), kept), path)
+    source, target = sizes.tolist()
+    name = f"{path.parent.name}/{path.name}"
+    return PairFile(name, int(kept.sum()), task.part.corpus, None, source, target, digest)
+
+
+def _write_text(task: KeepTask, kept: npt.NDArray[np.bool_]) -> PairFile | None:
+    """Writes the pairs that stay."""
+    first = 0
+    with PartFile(task.output.with_suffix(".parquet"), task.part.corpus) as file:
+        for batch in iter_pairs(task.part.path):
+            file.write(batch.filter(pa.array(kept[first : first + len(batch)])))
+            first += len(batch)
+    return file.made()
 
 
 KEEP = Round(
@@ -217,7 +235,7 @@ KEEP = Round(
     keep,
     Kept,
     words="dividing pairs",
-    made=lambda task, result: [] if result.whole or result.file is None else [task.output],
+    made=lambda task, result: [] if result.file is None else [task.output.with_suffix(result.file.path.suffix)],
 )
 
 
@@ -284,6 +302,7 @@ class Divide(Stage[DivideOutput, Divided]):
     """Writes ``divided/<split>/part-*``, each named after the part that its pairs come from, and ``held-out-*``."""
 
     name = "divide"
+    version = 2
     directory = "divided"
     output = DivideOutput
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = (DRAW, HOLD_OUT, KEEP)
@@ -331,6 +350,7 @@ class Divide(Stage[DivideOutput, Divided]):
                 ),
                 hashed=tuple(each.duplicates == "drop" for each in source.corpus.hold_out),
                 hashes=job.scratch / f"{task.key}.hashes",
+                lines=job.scratch / f"{task.key}.lines",
             )
             for where, source in chosen.items()
             for task in source.tasks(job, draws[where])
@@ -338,11 +358,18 @@ class Divide(Stage[DivideOutput, Divided]):
         ]
         held = yield from HOLD_OUT.run(holding, sum(task.part.pairs for task in holding))
         hashes = tuple(task.hashes for task in holding if any(task.hashed))
+        lines = {task.key: task.lines for task in holding}
         keeping = [
-            KeepTask(**vars(task), output=job.directory / source.split / task.part.path.name, hashes=known)
+            KeepTask(
+                **vars(task),
+                output=job.directory / source.split / task.part.path.stem,
+                beside=f"../{part.file}",
+                hashes=known,
+                lines=lines.get(task.key),
+            )
             for source in sources
             for known in [hashes if source.split == "train" else ()]
-            for task in source.tasks(job, draws.get(source.where))
+            for part, task in zip(source.parts, source.tasks(job, draws.get(source.where)), strict=True)
             if task.draw is not None or known
         ]
         kept = yield from KEEP.run(keeping, sum(task.part.pairs for task in keeping))

@@ -15,7 +15,8 @@ from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.corpora import PairBatch, iter_pairs, row_groups
 from nmt_prep.corpora import parts as module
-from nmt_prep.corpora.parts import BatchFile, PairFile, part_schema, write_parts
+from nmt_prep.corpora.formats.plain import save_part
+from nmt_prep.corpora.parts import BatchFile, KeptPart, PairFile, other_columns, part_schema, write_parts
 
 
 def batch(sources: list[str], targets: list[str], first_row: int = 0) -> PairBatch:
@@ -122,6 +123,26 @@ def test_damaged_part(tmp_path: Path) -> None:
 def part_batch(*sources: str) -> pa.RecordBatch:
     rows = [{"source": source, "target": "t", "corpus": "c", "row": row} for row, source in enumerate(sources)]
     return pa.RecordBatch.from_pylist(rows, schema=part_schema())
+
+
+def test_a_part_names_pairs_of_another_part_that_stay(tmp_path: Path) -> None:
+    write_parts([batch([f"s{n}" for n in range(9)], ["t"] * 9, 100)], "c", tmp_path, "part")
+    assert row_groups(tmp_path / "part-00000.parquet") == [4, 4, 1]
+    kept = KeptPart.of("../part-00000.parquet", [4, 4, 1], np.array([1, 0, 0, 1, 0, 0, 0, 0, 1], np.bool_))
+    path = tmp_path / "train" / "part.kept"
+    path.parent.mkdir()
+    assert save_part(kept, path) == sha256_of(path)
+    assert path.read_text() == (
+        '{"groups":[{"left_out":[1,2],"number":0,"pairs":2},{"left_out":[],"number":2,"pairs":1}],'
+        '"part":"../part-00000.parquet"}\n'
+    )
+    assert row_groups(path) == [2, 1]
+    assert [found["row"].to_pylist() for found in iter_pairs(path)] == [[100, 103], [108]]
+    assert [found.to_pydict() for found in iter_pairs(path, [1], ["source"])] == [{"source": ["s8"]}]
+    assert other_columns(path) == {}
+    path.write_text(path.read_text().replace('[1,2],"number":0,"pairs":2', '[],"number":2,"pairs":2'))
+    with pytest.raises(CorpusError, match="has 2 pairs instead of 3"):
+        list(iter_pairs(path))
 
 
 def test_each_batch_is_a_row_group_and_empty_ones_are_left_out(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_the_choice_does_not_depend_on_workers_and_parts(
     assert len(found[0][0]["dev"]) == 100
     assert len(found[0][0]["test"]) == (3 if cleans else 4)
     in_place = {Path(name).suffix for name in found[1][1] if "held-out" not in name}
-    assert in_place == {".parquet" if cleans else ".json"}
+    assert in_place == {".kept"}  # without text
 
 
 def test_documents_are_kept_whole(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_other_corpora_lose_duplicates_and_stay_where_they_are_otherwise(tmp_pat
     output = outputs_in(config.run_dir, STAGES, config).read(Divide)
     assert output.dropped["train"]["y"] == {"held_out": 0, "held_out_duplicate": 1, "limit": 0}
     assert [part.file for part in output.parts["train"][1:]] == [
-        "train/part-001-00000-00000.parquet",
+        "train/part-001-00000-00000.kept",
         "../compiled/train/part-002-00000-00000.parquet",
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Self
@@ -130,19 +130,21 @@ class LineGroup:
 
     def rows(self) -> npt.NDArray[np.int64]:
         """Returns the rows of the pairs: int64, shape ``[pairs]``."""
-        kept = np.ones(self.pairs + sum(self.left_out[1::2]), np.bool_)
-        for first, count in zip(self.left_out[::2], self.left_out[1::2], strict=True):
-            kept[first : first + count] = False
-        return np.flatnonzero(kept).astype(np.int64, copy=False) + self.row
+        return np.flatnonzero(without(self.left_out, self.pairs)).astype(np.int64, copy=False) + self.row
 
-    def of_pairs(self, chosen: npt.NDArray[np.bool_]) -> LineGroup:
-        """Returns the group without some of its pairs; ``chosen`` is True for the others: bool, shape ``[pairs]``."""
-        lines = np.zeros(self.pairs + sum(self.left_out[1::2]) + 2, np.bool_)
-        lines[self.rows()[chosen] - self.row + 1] = True
-        lines[[0, -1]] = True  # ends of the runs of other lines
-        edges = np.flatnonzero(np.diff(lines.astype(np.int8)))
-        runs = np.stack([edges[::2], edges[1::2] - edges[::2]], axis=1)
-        return replace(self, pairs=int(chosen.sum()), left_out=tuple(runs.ravel().tolist()))
+
+def without(left_out: Sequence[int], pairs: int) -> npt.NDArray[np.bool_]:
+    """Returns False for the members of runs, given as in :class:`LineGroup`, and True for ``pairs`` others."""
+    kept = np.ones(pairs + sum(left_out[1::2]), np.bool_)
+    for first, count in zip(left_out[::2], left_out[1::2], strict=True):
+        kept[first : first + count] = False
+    return kept
+
+
+def runs_without(kept: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    """Returns the runs of False, as in :class:`LineGroup`."""
+    edges = np.flatnonzero(np.diff(kept, prepend=True, append=True))
+    return tuple(np.stack([edges[::2], edges[1::2] - edges[::2]], axis=1).ravel().tolist())
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,13 @@ class TextFile:
 
     file: str  # path relative to the directory of the part
     steps: StepRange  # the steps that contain the lines
+
+
+def save_part(part: object, path: Path) -> str:
+    """Writes the content of a part as JSON; returns its SHA-256."""
+    content = json.dumps(as_json(part), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+    write_bytes(path, content)
+    return hashlib.sha256(content).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -190,12 +199,6 @@ class LinePart:
         if part.format != _FORMAT:
             raise ValueError(f"it has format {part.format}, and this version of nmt_prep reads {_FORMAT}")
         return part
-
-    def save(self, path: Path) -> str:
-        """Writes the part; returns its SHA-256."""
-        content = json.dumps(as_json(self), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
-        write_bytes(path, content)
-        return hashlib.sha256(content).hexdigest()
 
     def read(
         self, path: Path, numbers: Iterable[int] | None, sides: Sequence[Side]

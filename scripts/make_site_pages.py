@@ -64,14 +64,15 @@ _CSS = """\
 .md-typeset pre > code { font-size: .6rem; }
 .md-typeset :is(p, li, td) a { text-decoration: underline; }
 [data-md-color-scheme=default] { --md-default-fg-color--light: #595959; }
-[data-md-color-scheme=slate] { --md-code-hl-number-color: #f39a8f; }
+[data-md-color-scheme=slate] { --md-code-hl-number-color: #f39a8f; --md-code-hl-constant-color: #b0a4f5; }
 [data-md-color-scheme=slate][data-md-color-primary] { --md-typeset-a-color: #8ab0fa; }
 .md-copyright { color: #aaa; }
 """
 _SCRIPT = """\
-// What axe-core misses in the theme: the keyboard reaches what scrolls, empty table headers are cells, and the copy
-// buttons of code blocks are no landmarks.
+// What axe-core misses in the theme: the search has a name, the keyboard reaches what scrolls, empty table headers are
+// cells, and the copy buttons of code blocks are no landmarks.
 document$.subscribe(() => {
+  document.querySelector("[data-md-component=search]")?.setAttribute("aria-label", "Search");
   for (const cell of document.querySelectorAll("th:empty")) cell.outerHTML = "<td></td>";
 });
 new MutationObserver(() => {

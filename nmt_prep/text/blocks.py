@@ -68,7 +68,7 @@ class TextPolicy:
 
     @classmethod
     def of(cls, corpus: Corpus, part: str, *, drops: bool = False) -> TextPolicy:
-        """Returns the policy of a file of a corpus; ``drops`` is true if its format takes the key ``invalid``."""
+        """Returns the policy for a corpus's file; ``drops`` is true if its format takes the key ``invalid``."""
         side = "" if part == "both" else f" (for this side alone: {{{part}: …}})"
         mend = f"set encoding in the config{side}, "
         mend += (
@@ -141,7 +141,7 @@ def iter_lines(path: str | Path, lines: LineSlice | None = None) -> Iterator[pa.
 
 
 def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:
-    """Returns the text of a file of at most :data:`LARGEST_IN_MEMORY` bytes, without byte order mark."""
+    """Returns the text of a file with at most :data:`LARGEST_IN_MEMORY` bytes, without byte order mark."""
     data = b"".join(decoded(iter([read_bytes(path)]), replace(policy, invalid="error"), path, counts))
     marks = len(UTF8_MARK) if data.startswith(UTF8_MARK) else 0
     counts["byte_order_marks"] += bool(marks)
@@ -153,7 +153,7 @@ def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Returns the contents of a file of at most :data:`LARGEST_IN_MEMORY` bytes."""
+    """Returns the contents of a file with at most :data:`LARGEST_IN_MEMORY` bytes."""
     try:
         if path.stat().st_size > LARGEST_IN_MEMORY:
             raise CorpusError(f"{path} has more than {LARGEST_IN_MEMORY} bytes, too many for its format; split it")

@@ -75,7 +75,7 @@ def raw_chunks(
 
 
 def checked(file: CheckedFile, begin: int, end: int) -> memoryview:
-    """Returns the bytes of a range of a file, checked. The next range overwrites them."""
+    """Returns the bytes in a range of a file, checked. The next range overwrites them."""
     try:
         return file.read(begin, end)
     except OSError as error:

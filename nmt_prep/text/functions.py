@@ -53,7 +53,7 @@ def load_function(name: str, base_dir: Path, group: str) -> tuple[Callable[..., 
 def described(error: BaseException) -> str:
     """Returns the text of an error, with the last file and line of the user's code that led to it.
 
-    Frames of the standard library, of installed packages and of this package are passed over.
+    Skips frames of the standard library, of installed packages and of this package.
     """
     libraries = tuple(map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
     here = str(Path(__file__).parents[1])

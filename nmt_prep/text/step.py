@@ -54,7 +54,7 @@ class StepOptions(Section):
     """The options that every step of this package has."""
 
     label: Name | None = None
-    """a name, or null for that of the step: what counts and reports call the step"""
+    """a name, or null for the step's own: what counts and reports call the step"""
 
 
 class Step(ABC, Generic[O]):
@@ -64,7 +64,7 @@ class Step(ABC, Generic[O]):
     """Type of the options. A value that is no mapping is short for the option ``short``."""
 
     short: ClassVar[str | None] = None
-    """The option that a single value stands for; None if the step takes none."""
+    """The option that a single value stands for, or None if the step takes none."""
 
     native: TextStep | None = None
     """The step in the core; None if the step is in Python."""
@@ -115,7 +115,7 @@ class NativeStep(Step[O]):
 
 
 class NamedStep(NativeStep[O]):
-    """A step in the core that needs no more than its name, which is that of its module."""
+    """A step in the core that needs no more than its name, which is also the name of its module."""
 
     options: ClassVar[type[Section]] = StepOptions
 

@@ -1,8 +1,8 @@
-"""The plan of stages: the corpus and the pair of each row of a stream, computed without the rows before it.
+"""The stage plan: the corpus and the pair for each row of a stream, computed without the rows before it.
 
-Each stage is divided into blocks of :data:`BLOCK_ROWS` rows. The weights give the exact number of pairs of each corpus
-in the blocks up to a given block; a keyed permutation mixes the pairs of a block. The pairs of a corpus are numbered
-through all epochs and stages, so a stage goes on where the one before it ended.
+Each stage is divided into blocks of :data:`BLOCK_ROWS` rows. The weights give each corpus's exact pair count in the
+blocks up to a given block; a keyed permutation mixes a block's pairs. The pairs of a corpus are numbered through all
+epochs and stages, so a stage goes on where the one before it ended.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ class PlannedStage:
         return tuple(counts)
 
     def corpora_of(self, block: int) -> npt.NDArray[np.int64]:
-        """Returns the corpus index of each row of a complete block: int64."""
+        """Returns the corpus index of each row in a complete block: int64."""
         begin, end = self.pairs_in(block * BLOCK_ROWS), self.pairs_in((block + 1) * BLOCK_ROWS)
         counts = np.subtract(end, begin)
         order = GlobalShuffle(BLOCK_ROWS, block, self.key).rows_at(np.arange(BLOCK_ROWS))
         return np.repeat(np.arange(len(counts)), counts)[order]
 
     def rows_until(self, pairs: int) -> int:
-        """Returns the number of rows, at least 1, that contain ``pairs`` pairs of the corpora of ``until``."""
+        """Returns the number of rows, at least 1, that contain ``pairs`` pairs from the corpora in ``until``."""
 
         def had(block: int) -> int:
             counts = self.pairs_in(block * BLOCK_ROWS)
@@ -100,7 +100,7 @@ class PlannedStage:
         return low * BLOCK_ROWS + int(places[pairs - had(low) - 1]) + 1
 
     def pairs_before(self, rows: int) -> tuple[int, ...]:
-        """Returns the number of pairs of each corpus in the first rows of the stage."""
+        """Returns each corpus's pair count in the stage's first rows."""
         block, rest = divmod(rows, BLOCK_ROWS)
         whole = np.array(self.pairs_in(block * BLOCK_ROWS), np.int64)
         if rest:
@@ -119,7 +119,7 @@ class Curriculum:
 
     @property
     def rows(self) -> int | None:
-        """Number of rows of the stream; None if it never ends."""
+        """Row count of the stream, or None if it never ends."""
         last = self.stages[-1]
         return None if last.rows is None else last.first + last.rows
 
@@ -179,7 +179,7 @@ class Curriculum:
         ]
 
     def epochs_of(self, number: int) -> dict[str, float]:
-        """Returns the number of epochs of each corpus in a stage that ends."""
+        """Returns each corpus's epoch count in a stage that ends."""
         stage = self.stages[number]
         pairs = stage.pairs_before(stage.rows or 0)
         return {name: count / size for name, size, count in zip(self.corpora, self.sizes, pairs, strict=True) if count}
@@ -188,7 +188,7 @@ class Curriculum:
 def plan_stages(
     training: TrainingSettings, sizes: Mapping[str, int], seed: int, base_dir: Path, key: str = "training"
 ) -> Curriculum:
-    """Returns the plan of the stages of a config; without stages, one stage reads all corpora by their sizes."""
+    """Returns a config's stage plan; without stages, one stage reads all corpora by their sizes."""
     if problem := training.problem(set(sizes)):
         raise ConfigError(f"{key}.{problem}")
     settings = training.stages or (StageSettings(name="all", mix={name: float(size) for name, size in sizes.items()}),)
@@ -223,7 +223,7 @@ def plan_stages(
 def _shares(
     stage: StageSettings, training: TrainingSettings, sizes: Mapping[str, int], place: str
 ) -> tuple[Fraction, ...]:
-    """Returns the share of each corpus; the share of a group is divided by the sizes of its corpora."""
+    """Returns each corpus's share; a group's share is divided by the sizes of its corpora."""
     weights = dict.fromkeys(sizes, Fraction(0))
     for name, weight in stage.mix.items():
         members = training.members(name)
@@ -240,7 +240,7 @@ def _shares(
 
 @dataclass(frozen=True)
 class OpusTrainerFile:
-    """The content of a file of OpusTrainer."""
+    """The content of an OpusTrainer file."""
 
     datasets: dict[str, str]  # paths of TSV files, or names of corpora, by name
     training: TrainingSettings  # stages and modifiers

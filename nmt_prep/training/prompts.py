@@ -66,7 +66,7 @@ def language_name(code: str, names_in: str = "en") -> str | None:
 
 @dataclass(frozen=True)
 class Prompter:
-    """Fills the prompts of the pairs of a split."""
+    """Fills the prompts for a split's pairs."""
 
     prompts: tuple[tuple[str, ...], ...]  # texts and fields of each prompt by turns
     shares: tuple[int, ...]  # a prompt is drawn if a number below 2**32 is below its entry, and not below earlier ones
@@ -165,7 +165,7 @@ class Prompter:
         return joined.take(pa.array(np.argsort(np.concatenate([np.empty(0, np.int64), *places]))))
 
     def _examples(self, corpus: int, sources: pa.Array, numbers: npt.NDArray[np.int64]) -> pa.Array:
-        """Returns the examples of rows: as many of the pool as asked for, without the row's own source."""
+        """Returns the examples for rows: as many from the pool as requested, without the row's own source."""
         path = self.pools[corpus]
         pool = None if path is None else _pool(path)
         if pool is None or not len(pool[0]):

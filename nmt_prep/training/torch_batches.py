@@ -31,14 +31,14 @@ Features: TypeAlias = Literal["hf", "nmt", "t2t", "causal"]
 
 
 class BatchedInput(NamedTuple):
-    """One batch of pairs, with the fields of :class:`nmt_prep.BatchedInput` but no initializer; all are int64.
+    """One batch of pairs, with the same fields as :class:`nmt_prep.BatchedInput` but no initializer; all are int64.
 
     Attributes:
         source: ids, shape ``[rows, longest source]``.
         target_input: ids that the decoder reads, shape ``[rows, longest target]``.
         target_output: ids that the decoder should predict, same shape.
         source_sequence_length: shape ``[rows]``.
-        target_sequence_length: length of each row of ``target_input`` and of ``target_output``, shape ``[rows]``.
+        target_sequence_length: length of each row in ``target_input`` and ``target_output``, shape ``[rows]``.
         corpora: corpus index of each pair in ``dataset.json``, shape ``[rows]``; None unless asked for.
         weights: weight of each pair, float32, shape ``[rows]``; None if the records have no weights.
         language_pairs: number of each pair's languages in :attr:`nmt_prep.torch.Batches.language_pairs`, shape
@@ -189,8 +189,9 @@ def _shifted_right(side: Ragged, first: int) -> np.ndarray:
 class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
     """The batches of a split as PyTorch tensors, from the shards that a run wrote.
 
-    With the same options, the batches and their order are those of :func:`nmt_prep.make_dataset`, for any number of
-    workers of a ``DataLoader``. They are complete, so give the ``DataLoader`` ``batch_size=None``, or iterate without
+    With the same options, you get the same batches in the same order as from :func:`nmt_prep.make_dataset`, for any
+    number of ``DataLoader`` workers. They are complete, so give the ``DataLoader`` ``batch_size=None``, or iterate
+    without
     one: a thread prepares the next batches in advance.
 
     Each iteration yields one epoch: the epoch set by :meth:`set_epoch`, or the epoch after the last complete one. With
@@ -208,15 +209,16 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
       ``inputs_position`` and the same of the targets.
     - ``causal``: sequences for causal language models, from records of layout ``causal``, or ``text`` with
       ``records.prompt`` or ``records.template``: a dictionary with ``input_ids``, ``labels`` (the target's ids, and
-      -100 elsewhere) and ``attention_mask``. With ``row_length``, sequences are packed into rows of that many ids:
-      instead of ``attention_mask`` there are ``position_ids``, which begin at 0 with each sequence, and ``cu_seqlens``,
+      -100 elsewhere) and ``attention_mask``. With ``row_length``, sequences are packed into rows with that many IDs.
+      Instead of ``attention_mask`` there are ``position_ids``, which begin at 0 with each sequence, and ``cu_seqlens``,
       int32, shape ``[sequences + 1]``: where sequences begin if the rows are joined to one.
 
     Args:
         run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
         features: ``hf``, ``nmt``, ``t2t`` or ``causal``.
-        nested: give ids as nested tensors of layout ``torch.jagged`` instead of padded ones, and no ``attention_mask``.
+        nested: return IDs as nested tensors with layout ``torch.jagged`` instead of padded ones, and no
+        ``attention_mask``.
         sos_id: the id that begins the decoder's input, in place of the vocabulary's own or its padding id.
         corpus_ids: also give the corpus index of each pair in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or
             with packed rows ``[rows, most pairs of a row]``, padded with -1.
@@ -226,7 +228,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
             never do, because it has an option of its own.
         ahead: number of batches to prepare in advance; workers of a ``DataLoader`` have their own option.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
-        options: attributes of :class:`nmt_prep.training.batches.Options`. ``rank`` and ``world_size`` are those of
+        options: attributes of :class:`nmt_prep.training.batches.Options`. ``rank`` and ``world_size`` are taken from
             ``torch.distributed`` by default, if it is initialized. ``equal_batches`` is ``"split"`` by default, or True
             with ``drop_remainder``.
 
@@ -280,7 +282,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         return self._source.position.epoch
 
     def __len__(self) -> int:
-        """Returns the number of batches in the epoch, of all workers of a ``DataLoader`` together.
+        """Returns the batch count in the epoch, for all ``DataLoader`` workers together.
 
         Learning rate schedulers need it. Other epochs may have a few batches more or fewer.
         """

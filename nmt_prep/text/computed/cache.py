@@ -53,7 +53,7 @@ class Entries:
 
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch]) -> Entries:
-        """Returns the entries of batches, sorted; of equal keys only the first."""
+        """Returns the entries of batches, sorted; among entries with equal keys only the first."""
         (joined,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
         high, low, values = joined.column("high").to_numpy(), joined.column("low").to_numpy(), joined.column("value")
         above = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
@@ -298,7 +298,7 @@ def _header(content: pa.Buffer) -> bytes:
 
 
 def _frames(content: pa.Buffer, start: int, schema: pa.Schema | None) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yields the bytes and the entries of each intact frame of a schema; what is damaged is passed over."""
+    """Yields the bytes and the entries of each intact frame with a schema; skips what is damaged."""
     view = memoryview(content)
     while start + _HEADER <= len(view):
         header = bytes(view[start : start + _HEADER])

@@ -96,7 +96,7 @@ _digests = kept(8)(DigestCache)
 
 
 class Column:
-    """A value of the pairs, or of the lines of one side, of texts in two languages. It is thread-safe."""
+    """A value for pairs, or for lines on one side, of texts in two languages. It is thread-safe."""
 
     def __init__(
         self, name: str, value: ComputedValue, languages: Languages, sides: Sequence[Side], base_dir: Path
@@ -154,7 +154,7 @@ class Column:
                 raise ComputedError(f"the values of {self.value.name} were removed, since it wrote too many lines")
 
     def count(self, text: Text) -> tuple[Keys, Keys]:
-        """Returns keys of the distinct texts, and of those whose values are not known: uint64, shape ``[texts, 2]``."""
+        """Returns keys for the distinct texts and for texts with unknown values: uint64, shape ``[texts, 2]``."""
         distinct = self._distinct(text)
         keys, known = np.column_stack([distinct.high, distinct.low]), np.zeros(len(distinct.high), np.bool_)
         if self.directory.exists():  # else it would be made
@@ -163,7 +163,7 @@ class Column:
 
     @property
     def stored(self) -> int:
-        """Number of stored values, of these and other texts."""
+        """Number of stored values, for these and other texts."""
         return len(self._share().cache) if self.directory.exists() else 0
 
     @property
@@ -322,13 +322,13 @@ def close_columns() -> None:
 
 
 def caches_of(value: ComputedValue | None, base_dir: Path) -> Path:
-    """Returns the directory of the directories of stored values."""
+    """Returns the directory that contains the directories of stored values."""
     own = None if value is None else value.cache
     return cache_directory() / "computed" if own is None else base_dir / Path(own).expanduser()
 
 
 def sides_of(value: ComputedValue, sides: Sequence[Side], base_dir: Path) -> tuple[Side, ...]:
-    """Returns the sides that a value is computed from, given those of a corpus; none if the corpus lacks one.
+    """Returns the sides that a value is computed from, given a corpus's sides, or nothing if the corpus lacks one.
 
     Raises:
         ValueError: there is no such function, or it does not take these sides.

@@ -24,7 +24,7 @@ _LAST_SECONDS = 10.0  # Seconds that a program has to end when its input ends, b
 
 
 class Programs:
-    """Processes of one program, each of which gets a batch at a time. They start with their first batch."""
+    """Processes that run one program; each gets a batch at a time. They start with their first batch."""
 
     def __init__(self, words: Sequence[str], directory: Path, value: ComputedValue) -> None:
         self._value = value

@@ -22,7 +22,7 @@ from nmt_prep.text.step import Step, StepContext
 GROUP = "nmt_prep.steps"
 
 BUILT_IN = tuple(module.name for module in pkgutil.iter_modules(__path__))
-"""The names of the steps of this package. The module of a step is loaded when the step is made."""
+"""The names of this package's steps. The module of a step is loaded when the step is made."""
 
 
 def parse_step(spec: object) -> tuple[str, type[Step[Any]], Section]:

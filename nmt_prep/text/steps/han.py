@@ -1,8 +1,8 @@
 """Step ``han``: Chinese in one script, by OpenCC.
 
-A line is changed if it has characters that only the other script has. With ``hk`` and ``tw``, the forms of characters
-in other Traditional lines become those of Hong Kong or Taiwan. Lines of other languages than Chinese stay as they are:
-Japanese has characters of both scripts.
+A line is changed if it has characters that only the other script has. With ``hk`` and ``tw``, characters in other
+Traditional lines take their Hong Kong or Taiwan forms. Lines of other languages than Chinese stay as they are: Japanese
+has characters of both scripts.
 """
 
 from __future__ import annotations

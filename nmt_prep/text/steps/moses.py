@@ -36,8 +36,8 @@ class MosesOptions(StepOptions):
     protected: Location | None = None
     """path: a file with a regular expression per line; matching text stays in one piece"""
     prefixes: Location | None = None
-    """path: words whose final dot stays with them, instead of the list of sacremoses: one per line, with
-    ``#NUMERIC_ONLY#`` after words for which it holds only before a number"""
+    """path: words whose final dot stays with them, instead of sacremoses's list: one per line, with ``#NUMERIC_ONLY#``
+    after words that keep it only before a number"""
     skip_tags: bool = False
     """true or false: lines that are one tag stay as they are; as tokenizer.perl -x"""
 

@@ -21,8 +21,8 @@ class PythonOptions(StepOptions):
     """A function of lines."""
 
     function: str = Field(min_length=1)
-    """module:function, beside the config or installed, or the name of an entry point of the group
-    nmt_prep.line_functions: the function to call"""
+    """module:function, beside the config or installed, or an entry point's name in the group nmt_prep.line_functions:
+    the function to call"""
 
 
 class Python(Step[PythonOptions]):

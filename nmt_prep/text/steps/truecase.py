@@ -1,7 +1,6 @@
 """Step ``truecase``: the words at the beginning of sentences in their usual case, as Moses' truecase.perl.
 
-It works on tokens. ``truecase: MODEL`` names a model of train-truecaser.perl or of ``nmt-prep words
---train-truecaser``.
+It works on tokens. ``truecase: MODEL`` names a model from train-truecaser.perl or ``nmt-prep words --train-truecaser``.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ class WhitespaceOptions(StepOptions):
 
 
 class Whitespace(NativeStep[WhitespaceOptions]):
-    """Makes one space of every run of white space."""
+    """Makes each run of white space one space."""
 
     options = WhitespaceOptions
     short = "mode"

@@ -110,12 +110,12 @@ class BatchPlan(DivisionPlan):
 
     @cached_property
     def total(self) -> int:
-        """Number of batches of the process in the epoch."""
+        """The process's batch count in the epoch."""
         return sum(self.batches()) if self.batches_of_all is None else self.batches_of_all
 
     @cached_property
     def pairs(self) -> int:
-        """Number of pairs (rows, if packed) of the process in the epoch."""
+        """The process's pair count (row count, if packed) in the epoch."""
         return sum(int(self._lengths(window).sum()) for window in self.windows)
 
     @cached_property
@@ -278,7 +278,7 @@ def plan_batches(
     *,
     causal: bool = False,
 ) -> BatchPlan:
-    """Plans a process's epoch over the shards of a run, of pairs or of sequences of a causal language model."""
+    """Plans a process's epoch over a run's shards, with pairs or causal language model sequences."""
     records_dir = records_in(run_dir)
     _check_layout(load_dataset_info(records_dir), options, causal)
     info = check_records(records_dir, split, check)

@@ -41,16 +41,16 @@ class IdBatch:
             ``source`` and ``target``; None if pairs are not packed.
         width: length to which both sides are to be padded; None for the longest row of each side.
         corpora: int32, shape ``[pairs]``: corpus index of each pair in ``dataset.json``; None unless asked for.
-        weights: float32, shape ``[pairs]``: weight of each pair, of joined segments their mean; None if the records
-            have no weights.
-        segments: int64, shape ``[pairs]``: number of segments of a document that are targets in each row, without
-            context; None if segments are not joined.
-        context: int64, shape ``[pairs]``: number of ids at the start of each row of ``target`` that are context, not
-            target; None without context.
+        weights: float32, shape ``[pairs]``: weight of each pair; joined segments have their mean weight; None if the
+            records have no weights.
+        segments: int64, shape ``[pairs]``: how many document segments are targets in each row, without context; None if
+            segments are not joined.
+        context: int64, shape ``[pairs]``: how many IDs at the start of each ``target`` row are context, not target;
+            None without context.
         ignored: for each row of ``target``, the begins and ends of the parts that do not count as target, because they
             repeat dropped duplicates: ``[begin, end, begin, end, …]``; None without such parts.
-        language_pairs: int32, shape ``[pairs]``: language-pair index of each pair in ``language_pairs`` of the split
-            in ``dataset.json``; None in a run with one language pair.
+        language_pairs: int32, shape ``[pairs]``: each pair's index in the split's ``language_pairs`` in
+            ``dataset.json``; None in a run with one language pair.
     """
 
     source: Ragged
@@ -69,7 +69,7 @@ class IdBatch:
 
 
 CausalArrays: TypeAlias = "dict[str, npt.NDArray[Any]]"
-"""The arrays of a batch of sequences, see :func:`causal_arrays`."""
+"""The arrays in a batch of sequences, see :func:`causal_arrays`."""
 
 
 @overload
@@ -101,7 +101,7 @@ def read_records(
     check: Literal["full", "quick"] = "full",
     **options: Unpack[Keywords],
 ) -> Iterator[IdBatch] | Iterator[CausalArrays]:
-    """Returns the batches of one epoch of a split, from the shards that a run wrote, without TensorFlow.
+    """Returns the batches for one epoch of a split, from the shards that a run wrote, without TensorFlow.
 
     With the same options, the batches, their order and the order of their pairs are the same as in
     :func:`nmt_prep.make_dataset`.
@@ -146,7 +146,7 @@ def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, pa
 
 
 class WindowContent(NamedTuple):
-    """The rows of a window, which are pairs or joined segments; the columns are those of :class:`IdBatch`."""
+    """The rows in a window, which are pairs or joined segments, with the same columns as :class:`IdBatch`."""
 
     pairs: PairColumns
     skip: int  # number of rows at the start that belong to another process
@@ -275,7 +275,7 @@ def _empty(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
 
 
 def causal_arrays(padding: int, batch: IdBatch, empty: Empty = _empty) -> CausalArrays:
-    """Returns the arrays of a batch of sequences for a causal language model.
+    """Returns the arrays for a batch of causal language model sequences.
 
     Args:
         padding: id after the end of a sequence or row.

@@ -64,7 +64,7 @@ class Parts(NamedTuple):
 
 
 def split_batches(sizes: Vector, split: Split, on: Vectors) -> Parts:
-    """Splits the batches of a window; the parts of a batch differ by at most one pair, and larger ones come first.
+    """Splits the batches of a window; a batch's parts differ by at most one pair, and larger parts come first.
 
     Args:
         sizes: int64: pairs (rows, if packed) in each batch, in the order of delivery, never 0.
@@ -100,7 +100,7 @@ class PlannedWindow(NamedTuple):
 
 
 class WindowPairs(NamedTuple):
-    """The data of pairs that the division of a window depends on."""
+    """The pair data that a window's division depends on."""
 
     source: Vector  # int64, shape `[pairs]`: lengths of the sources
     target: Vector  # int64, shape `[pairs]`: lengths of the targets
@@ -227,7 +227,7 @@ def _left_in_group(counts: Vector, on: Vectors) -> Vector:
 
 
 def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors, left: Vector | None = None) -> Vector:
-    """Returns the number of pairs of each batch; all but the last are as large as the rule allows.
+    """Returns the pair count of each batch; all but the last are as large as the rule allows.
 
     Args:
         left: for each pair, the number of pairs from this pair on that may be in its batch; None for all.
@@ -243,7 +243,7 @@ def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors, left: Vector | Non
 
 
 def sizes_of_batches(histogram: Int64s, rule: BatchRule) -> Int64s:
-    """Returns the number of pairs of each batch of a window, in order of length.
+    """Returns the pair count of each batch in a window, in order of length.
 
     Args:
         histogram: int64, pairs per length of the longer side, from length 0 on; if pairs are packed, the number of rows
@@ -261,7 +261,7 @@ def sizes_of_batches(histogram: Int64s, rule: BatchRule) -> Int64s:
 def _batches_of_buckets(
     bucket: Vector, buckets: Buckets, drop_remainder: bool, on: Vectors
 ) -> tuple[Vector, Vector, Vector]:
-    """Returns the start of each batch in the order of buckets, its number of pairs, and its bucket's limit."""
+    """Returns the start of each batch in the order of buckets, its pair count, and its bucket's limit."""
     limits, capacities = np.array(buckets.limits), np.array(buckets.capacities)
     counts = on.counts(bucket, len(limits))
     batches = counts // capacities if drop_remainder else -(-counts // capacities)

@@ -1,10 +1,10 @@
-"""The order of an epoch: the parts of the shards that each process reads, divided into windows.
+"""The order of an epoch: which shard parts each process reads, divided into windows.
 
-The order is a pure function of the dataset and of (seed, epoch, process), computed from the shards' indexes. Up to 16
+The order is a pure function of the dataset and (seed, epoch, process), computed from the shards' indexes. Up to 16
 consecutive blocks of a shard (about 256 pairs each) form a run; a keyed permutation of the runs is the order of the
 epoch. Each process takes an equal part of it, and divides that into windows of equal size.
 
-Corpora can be mixed in given proportions. The number of copies of each pair is exact and needs no random number.
+Corpora can be mixed in given proportions. Each pair's copy count is exact and needs no random number.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MIXABLE = ("chunk", "text", "causal")  # Layouts whose records have the corpus 
 # well too.
 @dataclass(frozen=True)
 class SplitIndex:
-    """The indexes of all shards of a split."""
+    """The indexes of a split's shards."""
 
     paths: tuple[Path, ...]  # the shards
     shards: tuple[ShardIndex, ...]  # their indexes
@@ -108,7 +108,7 @@ class SplitIndex:
         return ends
 
     def pairs_of(self, runs: Int64s) -> npt.NDArray[np.uint16]:
-        """Returns the index entries of the pairs of some runs: uint16, shape ``[pairs, 3]``."""
+        """Returns the index entries for the pairs in some runs: uint16, shape ``[pairs, 3]``."""
         table = self.runs
         spans = zip(
             table.shard[runs].tolist(), table.first_pair[runs].tolist(), table.pairs[runs].tolist(), strict=True
@@ -119,7 +119,7 @@ class SplitIndex:
         return np.concatenate([np.empty((0, 3), np.uint16), *parts])
 
     def column_of(self, name: str, runs: Int64s) -> npt.NDArray[Any]:
-        """Returns a column of the pairs of some runs: shape ``[pairs]``."""
+        """Returns a column for the pairs in some runs: shape ``[pairs]``."""
         starts, column = self.starts_of(runs), self.columns[name]
         ends = starts + self.runs.pairs[runs]
         spans = zip(starts.tolist(), ends.tolist(), strict=True)
@@ -150,7 +150,7 @@ def _version(path: Path) -> tuple[int, int]:
 
 
 class Runs(NamedTuple):
-    """The columns of a table of runs: int64, shape ``[runs]``. A run is a group of consecutive blocks of a shard."""
+    """The columns in a table of runs: int64, shape ``[runs]``. A run is a group of consecutive blocks in a shard."""
 
     shard: Int64s  # index of the shard
     start: Int64s  # byte offset in the shard
@@ -221,7 +221,7 @@ class EpochOrder:
 
 
 class CorpusMix(NamedTuple):
-    """The number of copies of each pair in an epoch of mixed corpora.
+    """Each pair's copy count in an epoch of mixed corpora.
 
     Pair ``rank`` of a corpus, counted in the order of the shards, is in the epoch
     ``((rank + 1) * draws + shift) // pairs - (rank * draws + shift) // pairs`` times. These numbers sum to exactly
@@ -254,7 +254,7 @@ class CorpusMix(NamedTuple):
         return self._replace(shift=(self.shift + epochs * self.draws) % self.pairs)
 
     def copies(self, corpora: Vector, runs: Vector, run_pairs: Vector, on: Vectors) -> Vector:
-        """Counts the epoch's copies of each pair of some runs: int64, shape ``[pairs]``.
+        """Counts the epoch's copies of each pair in some runs: int64, shape ``[pairs]``.
 
         Args:
             corpora: int64, shape ``[pairs]``: corpus index of each pair.
@@ -291,7 +291,7 @@ def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Option
 
 
 def _only(corpora: Sequence[CorpusInfo], pairs: Sequence[str]) -> list[CorpusInfo]:
-    """Returns the corpora; those of other languages count as empty."""
+    """Returns the corpora; corpora in other languages count as empty."""
     known = dict.fromkeys(corpus.language_pair for corpus in corpora)
     if isinstance(pairs, str) or not pairs or not known.keys() >= set(pairs):
         listed = ", ".join(filter(None, known)) or "none, since the run has one pair of languages"
@@ -321,7 +321,7 @@ def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool
 
 
 def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) -> list[int]:
-    """Returns the number of pairs of each corpus in an epoch: its size times its weight (1 if it has none)."""
+    """Returns each corpus's pair count in an epoch: its size times its weight (1 if it has none)."""
     unknown = sorted(set(weights) - {corpus.name for corpus in corpora})
     if unknown:
         raise ConfigError(
@@ -334,7 +334,7 @@ def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) 
 
 
 def tempered_draws(corpora: Sequence[CorpusInfo], temperature: float) -> list[int]:
-    """Returns the number of pairs of each corpus in an epoch, proportional to its size ** (1 / temperature).
+    """Returns each corpus's pair count in an epoch, proportional to its size ** (1 / temperature).
 
     If the run has several language pairs, this holds for the language pairs; each is divided among its corpora by size.
     The numbers sum to the size of all corpora.

@@ -1,6 +1,6 @@
-"""Examples of records with documents: windows of consecutive segments, segments with context, and single segments.
+"""Examples from records with documents: windows of consecutive segments, segments with context, and single segments.
 
-The examples of a run of blocks are a pure function of its index, (seed, epoch) and the settings, so they are the same
+The examples in a run of blocks are a pure function of its index, (seed, epoch) and the settings, so they are the same
 for all processes and workers. In each epoch, each segment is the target of one example. A draw for each document says
 whether its segments are joined, and how long its first window is. A repeated segment, which cleaning dropped as a
 duplicate, is context only.
@@ -48,7 +48,7 @@ class Examples:
         return Examples(first, self.target[chosen], self.end[chosen], self.targets[chosen], lengths)
 
     def mean(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Returns the mean value of the targets of each example; ``values`` has 0 for repeated segments: float32."""
+        """Returns the mean value over each example's targets; ``values`` has 0 for repeated segments: float32."""
         sums = np.concatenate([[0], np.cumsum(values, dtype=np.float64)])
         means: npt.NDArray[np.float32] = ((sums[self.end] - sums[self.target]) / self.targets).astype("f4")
         return means
@@ -72,7 +72,7 @@ class Segments(NamedTuple):
         return segments if found is None else segments.with_repeated(found)
 
     def merged(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Returns values of the pairs as values of the segments, 0 for repeated ones."""
+        """Returns pair values as segment values, 0 for repeated segments."""
         if self.repeated is None:
             return values
         all_values = np.zeros(len(self.repeated), np.float32)
@@ -137,7 +137,7 @@ class Joining:
             raise ArgumentError("segments with context are not packed; set packed to False")
 
     def lengths(self, index: SplitIndex) -> Histogram:
-        """Returns a histogram of the lengths of sampled examples, up to the longest possible length."""
+        """Returns a length histogram for sampled examples, up to the longest possible length."""
         if not len(index.runs.pairs):
             return ()
         longest = max([self.info.max_tokens, *(int(shard.pairs[:, :2].max(initial=0)) for shard in index.shards)])
@@ -236,7 +236,7 @@ class Joining:
         return target, end[target]
 
     def _draws(self, places: Int64s, epoch: int) -> tuple[npt.NDArray[np.bool_], Int64s]:
-        """Returns whether documents are joined, and the maximum number of segments of their first windows."""
+        """Returns whether documents are joined, and the maximum segment count of their first windows."""
         if not self.drawn:
             return np.ones(len(places), np.bool_), np.full(len(places), self.info.max_segments)
         # One hash per document serves both draws: its high half decides whether to join, its low half the first window.

@@ -1,4 +1,4 @@
-"""The options of all loaders, and checks of the arguments of loaders and input functions."""
+"""The options for all loaders, and checks for the arguments of loaders and input functions."""
 
 from __future__ import annotations
 
@@ -123,10 +123,10 @@ class Options:
     """The options of all loaders, which are their keyword arguments.
 
     Attributes:
-        batch_tokens: maximum of the number of pairs times the longest row of either side in a batch; a longer pair
-            forms a batch alone. None takes ``input.batch_tokens`` of the run's config.
+        batch_tokens: maximum product of a batch's pair count and its longest row on either side; a longer pair forms a
+            batch alone. None takes ``input.batch_tokens`` of the run's config.
         batch_size: number of pairs (rows, if packed) in a batch, instead of ``batch_tokens``.
-        max_length: maximum length of a side (or of a sequence), including eos; longer pairs are left out. None takes
+        max_length: maximum length of a side (or a sequence), including eos; longer pairs are skipped. None takes
             all; ``"config"`` takes ``input.max_length`` of the run's config. For records of layout ``packed`` it is the
             length of their rows.
         too_long: ``drop`` leaves longer pairs out; ``truncate`` cuts them to their first ``max_length`` ids, without
@@ -141,11 +141,11 @@ class Options:
             (layout ``packed``), and returns those rows; False reads such records as single pairs.
         row_length: with ``features="causal"``, packs sequences into rows of this many ids, up to 65,534; None gives one
             sequence per row. A sequence has at most ``row_length`` ids, or ``max_length`` if that is less.
-        weights: number of copies of each pair in an epoch, by name of its corpus; 1 for corpora not named. Needs layout
+        weights: copies per epoch for each pair, by its corpus's name; 1 for corpora not named. Needs layout
             ``chunk`` or ``text``.
-        temperature: instead of ``weights``: makes the share of each corpus proportional to its size to the power
-            1 / temperature, in an epoch of as many pairs as the split has. In a run with several language pairs,
-            the share of each language pair instead.
+        temperature: instead of ``weights``: makes each corpus's share proportional to its size to the power 1 /
+            temperature, in an epoch with as many pairs as the split has. In a run with several language pairs, the
+            share of each language pair instead.
         language_pairs: only pairs of these languages, such as ``["en-de"]``, in a run with several language pairs.
             Needs layout ``chunk`` or ``text``.
         one_pair: the pairs of a batch have the same languages, in a run with several language pairs. Needs layout
@@ -153,11 +153,11 @@ class Options:
         documents: False gives single segments, even if the settings of the records join the segments of documents.
         subwords: draws other subwords of each pair in each epoch, by side, such as
             ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``: ``alpha`` and ``nbest`` for unigram models,
-            ``dropout`` for BPE. For split ``train`` of records of layout ``text``. ``"config"`` takes the settings in
+            ``dropout`` for BPE. For split ``train`` in records with layout ``text``. ``"config"`` takes the settings in
             the section ``training`` of the config; None samples no subwords.
-        training: stages and modifiers, as in the section ``training`` of a config; also for split ``train`` of records
-            of layout ``text``. ``"config"`` takes the section of the config with which the run was made last; None is
-            for no stages or modifiers. An epoch is then a part of the stream of all stages, with as many rows as the
+        training: stages and modifiers, as in a config's ``training`` section; also for split ``train`` in records with
+            layout ``text``. ``"config"`` takes the section from the config with which the run was made last; None means
+            no stages or modifiers. An epoch is then a part of the stream through all stages, with as many rows as the
             split has pairs.
         shuffle: False reads the shards in order, and returns the longest batches of each window first.
         seed: decides the order, together with ``epoch``.
@@ -244,7 +244,7 @@ class Buckets(NamedTuple):
 
 
 class BatchRule(NamedTuple):
-    """The limits of a batch. The length of a pair is that of its longer side."""
+    """The limits of a batch. A pair's length is the length of its longer side."""
 
     # maximum of the number of pairs times the longest length; a longer pair forms a batch alone. Not used with
     # `buckets`.
@@ -271,7 +271,7 @@ class BatchRule(NamedTuple):
         """Returns the limits for a split under the given options.
 
         Args:
-            lengths: returns the histogram of the longer sides of rows; None for the histogram of the pairs.
+            lengths: returns the histogram for the rows' longer sides; None for the pairs' histogram.
             causal: True for sequences of a causal language model.
         """
         tokens = options.batch_tokens or info.input.batch_tokens
@@ -378,7 +378,7 @@ def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int
 
 
 def _causal_row_length(options: Options) -> int | None:
-    """Returns the length of packed rows of sequences; None if sequences are not packed."""
+    """Returns the length of packed sequence rows, or None if sequences are not packed."""
     if options.packed and options.row_length is None:
         raise ArgumentError('with features="causal" packed rows need row_length, the number of their ids')
     if options.row_length is None:
@@ -391,7 +391,7 @@ def _causal_row_length(options: Options) -> int | None:
 
 
 def _check_fits(info: DatasetInfo, split: str, longest: int | None, options: Options, causal: bool) -> None:
-    """Checks that a limit does not drop all sequences of records of layout ``causal``."""
+    """Checks that a limit does not drop all sequences in records with layout ``causal``."""
     lengths = [length for length, _ in info.splits[split].max_lengths if length]
     if not causal or info.layout != "causal" or longest is None or options.too_long != "drop" or not lengths:
         return

@@ -1,4 +1,4 @@
-"""The stream of pairs that the plan of stages describes: as text, modified, from any row on.
+"""The stream of pairs that the stage plan describes: as text, modified, from any row on.
 
 Several threads make blocks of the plan independently. A corpus is read in windows of 65,536 pairs, in the order of an
 epoch's runs; the pairs of a window are mixed.
@@ -38,7 +38,7 @@ _TURNS = 4  # Minimum number of turns of each reader in an epoch, where there ar
 
 
 class Pairs(Protocol):
-    """The pairs of the corpora of a plan."""
+    """The pairs of a plan's corpora."""
 
     columns: tuple[str, ...]
     """Names of the columns other than ``source`` and ``target``."""
@@ -64,7 +64,7 @@ class RecordPairs:
 
     @cached_property
     def _counts(self) -> Int64s:
-        """Number of pairs of each corpus of the plan in each run: int64, shape ``[runs, corpora]``."""
+        """Pair count per run for each corpus in the plan: int64, shape ``[runs, corpora]``."""
         runs, corpora = self._index.runs, len(self._names)
         if self._together:
             return runs.pairs[:, np.newaxis]
@@ -75,7 +75,7 @@ class RecordPairs:
         return self._index.pairs_of(np.array([run]))[:, 2].astype(np.int64)
 
     def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
-        """Returns a window of an epoch of a corpus; see :class:`Pairs`."""
+        """Returns a window from a corpus's epoch; see :class:`Pairs`."""
         order, ends = self._order(corpus, epoch)
         begin, end = number * WINDOW, min((number + 1) * WINDOW, int(ends[-1]))
         first, last = np.searchsorted(ends, [begin, end - 1], side="right").tolist()
@@ -131,7 +131,7 @@ def stream_of_records(
 
 @dataclass(frozen=True)
 class StreamBlock:
-    """The rows of a block of the plan."""
+    """The rows of a plan's block."""
 
     plan: PlannedBlock
     end: int  # the row after the block
@@ -156,7 +156,7 @@ class StreamBlock:
 
 @dataclass(frozen=True)
 class TextStream:
-    """The rows of a plan of stages as modified text."""
+    """The rows of a stage plan as modified text."""
 
     curriculum: Curriculum  # the plan
     pairs: Pairs  # the pairs of its corpora, in the same order
@@ -214,7 +214,7 @@ class TextStream:
         return min(1 << (max(rows // (_TURNS * parts), 1).bit_length() - 1), BLOCK_ROWS)
 
     def _turns(self, rows: Int64s, stage: int, turn: int) -> Int64s:
-        """Returns the turn of each row of a stage, counted through all stages."""
+        """Returns the turn of each row in a stage, counted through all stages."""
         stages = self.curriculum.stages
         before = sum(-(-(each.rows or 0) // turn) for each in stages[:stage])
         return np.add((rows - stages[stage].first) // turn, before, dtype=np.int64)

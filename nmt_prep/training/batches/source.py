@@ -91,7 +91,7 @@ class BatchSource:
         return self._loaded
 
     def __len__(self) -> int:
-        """Returns the number of batches in the epoch of :attr:`position`, including the batches before the position.
+        """Returns the batch count in the epoch of :attr:`position`, including the batches before the position.
 
         Reads the indexes, which takes about a second for 100 million pairs. Other epochs may have a few batches more or
         fewer.
@@ -229,7 +229,7 @@ def _whole_number(value: object, name: str, advice: str = "") -> int:
 
 
 def fingerprint(info: DatasetInfo, split: str) -> str:
-    """Returns a digest of the content of a split: its shards, their layout, corpora and vocabularies."""
+    """Returns a digest of a split's content: its shards, their layout, corpora and vocabularies."""
     content = {
         "layout": info.layout,
         "row_length": info.row_length,

@@ -1,4 +1,4 @@
-"""Epochs of text records with stages and modifiers: each epoch is a part of the stream of all stages."""
+"""Epochs over text records with stages and modifiers: each epoch is a part of the stream through all stages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from nmt_prep.training.records.text_records import LINKS, TextEncoder
 
 
 def training_of(run_dir: Path, split: str, options: Options) -> tuple[TrainingSettings, Path]:
-    """Returns the settings of training with the subwords of the options, and the directory of their paths."""
+    """Returns the training settings with the options' subwords, and the directory that their paths are relative to."""
     if split != "train":
         for name, given in (("subwords", options.subwords), ("training", options.training)):
             if given and given != "config":
@@ -73,10 +73,10 @@ def _settings_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class StagedOrder(EpochOrder):
-    """The blocks of the plan of stages that a process reads in an epoch.
+    """The blocks in the stage plan that a process reads in an epoch.
 
     An epoch has as many rows as the split has pairs; the last epoch ends with the last stage. The processes take turns
-    with blocks. Numbers of runs are numbers of the first rows of blocks.
+    with blocks. A run's number is the index of its block's first row.
     """
 
     stream: TextStream
@@ -108,7 +108,7 @@ class StagedOrder(EpochOrder):
             yield Window(part, 0, 0)
 
     def read(self, firsts: Int64s, epoch: int) -> PairColumns:
-        """Returns the ids of the pairs of some blocks within an epoch."""
+        """Returns the ids of the pairs in some blocks within an epoch."""
         rows = replace(self, epoch=epoch).rows
         with ThreadPoolExecutor(available_cores()) as pool:
             parts = list(pool.map(lambda first: self._pairs(first, rows), firsts.tolist()))
@@ -129,8 +129,8 @@ class FilePairs:
     """The pairs of TSV files, held in memory: source, target, and optional links.
 
     Args:
-        fields: number of columns of a line: longer lines are cut, shorter ones skipped; None for two columns and an
-            optional third. Lines with an empty column are skipped.
+        fields: column count per line: longer lines are cut, shorter lines skipped; None for two columns and an optional
+            third. Lines with an empty column are skipped.
     """
 
     def __init__(self, files: Sequence[Path], fields: int | None, seed: int) -> None:
@@ -144,7 +144,7 @@ class FilePairs:
         self.sizes = [len(table) for table in self._tables]
 
     def window(self, corpus: int, epoch: int, number: int) -> pa.RecordBatch:
-        """Returns a window of an epoch of a corpus; see :class:`Pairs`."""
+        """Returns a window from a corpus's epoch; see :class:`Pairs`."""
         table = self._tables[corpus]
         places = np.arange(number * WINDOW, min((number + 1) * WINDOW, len(table)))
         shuffle = GlobalShuffle(len(table), self._seed, f"lines of file {corpus} in epoch {epoch}")

@@ -80,7 +80,7 @@ class Block:
         return [Line(*line) for line in zip(*sides, links, strict=True)]
 
     def word_counts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Returns the number of words of each source and target: int64, shape ``[pairs]``.
+        """Returns the word count of each source and target: int64, shape ``[pairs]``.
 
         Raises:
             ValueError: the links count pieces.
@@ -143,7 +143,7 @@ def numbers_of(
     A pair gets no links if its text is malformed, or if a link names a word that does not exist.
 
     Args:
-        words: number of words of each source and target: int64, shape ``[pairs]``; None for any number.
+        words: word count of each source and target: int64, shape ``[pairs]``, or None for any count.
     """
     column = TextColumn.from_arrow(links)
     source, target = words or [np.full(len(links), _ANY)] * 2

@@ -1,4 +1,4 @@
-"""Retokenize: turns tokens into text, and links of tokens into links of words or vocabulary pieces."""
+"""Retokenize: turns tokens into text, and token links into links between words or vocabulary pieces."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def retokenized(block: Block, source: Side, target: Side) -> Block:
 
 
 class _CutPairs:
-    """Counts pairs that lack the links of long words; warns of the first, the tenth, the hundredth and so on."""
+    """Counts pairs that lack links for long words; warns about the first, the tenth, the hundredth and so on."""
 
     def __init__(self) -> None:
         self._count, self._next, self._lock = 0, 1, Lock()
@@ -138,7 +138,7 @@ _CUT = _CutPairs()
 
 
 def _detokenized(lines: pa.LargeStringArray, detokenize: Callable[[list[str]], str]) -> tuple[pa.Array, Spans]:
-    """Returns the text of tokens, and the position of each token in the text.
+    """Returns the tokens' text, and each token's position in the text.
 
     A line stays unchanged if its tokens are not all in the text of the detokenizer.
     """

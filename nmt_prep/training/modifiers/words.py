@@ -90,7 +90,7 @@ class Words:
 
 
 class Rewritten(NamedTuple):
-    """The parts of both sides of a new pair, and links between labels in addition to the pair's links."""
+    """The parts on both sides of a new pair, and links between labels in addition to the pair's links."""
 
     source: list[Part]
     target: list[Part]

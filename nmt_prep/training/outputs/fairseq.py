@@ -105,7 +105,7 @@ class Fairseq(Output[FairseqOptions]):
 
 
 def new_ids(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
-    """Returns fairseq's id of each id of a tokenizer."""
+    """Returns fairseq's ID for each tokenizer ID."""
     special = (tokenizer.bos_id, tokenizer.pad_id, tokenizer.eos_id, tokenizer.unk_id)
     ids = np.full(len(tokenizer), -1)
     for new, old in enumerate(special):
@@ -119,7 +119,7 @@ def new_ids(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
 def dictionary(tokenizer: Tokenizer, counts: npt.NDArray[np.int64]) -> list[str]:
     """Returns the lines of a dictionary: the pieces with their counts, without special pieces, then padding.
 
-    A piece with the spelling of an earlier piece or of a special piece is marked, so that it keeps its id.
+    A piece spelled like an earlier piece or a special piece is marked, so that it keeps its ID.
     """
     ids, seen, lines = new_ids(tokenizer), set(SPECIALS), list[str]()
     for new, piece, count in zip(ids.tolist(), PieceText(tokenizer).words(), counts.tolist(), strict=True):

@@ -47,7 +47,7 @@ _COLUMNS = {
     "preference": ("prompt", "chosen", "rejected"),
     "prompt_only": ("prompt", "reference"),
 }
-"""The columns of the kinds of rows with prompts."""
+"""The columns for each kind of rows with prompts."""
 
 _MEANINGS = {
     "translation": "the text of both sides, by language",
@@ -67,7 +67,7 @@ class IdRows:
     """Rows ``input_ids``, ``labels`` and ``length``, the number of input ids."""
 
     ids: ClassVar[tuple[str, ...]] = ("input_ids", "labels")
-    """Columns of lists of ids."""
+    """Columns with lists of IDs."""
 
     def __init__(self, task: ShardTask[Any]) -> None:
         self._task = task
@@ -109,7 +109,7 @@ class TextRows:
     """Rows ``translation``, or rows with prompts."""
 
     ids: ClassVar[tuple[str, ...]] = ()
-    """Columns of lists of ids."""
+    """Columns with lists of IDs."""
 
     def __init__(self, task: ShardTask[HuggingFaceOptions]) -> None:
         self._task = task
@@ -176,7 +176,7 @@ class TextRows:
 
 
 def prompter_of(task: ShardTask[HuggingFaceOptions]) -> Prompter:
-    """Returns the prompts of the pairs of a shard."""
+    """Returns the prompts for a shard's pairs."""
     run = task.run
     return Prompter.of(task.options, run.pairs_of(task.split), task.split, run.seed, task.glossary, task.pools)
 
@@ -290,7 +290,7 @@ _SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B")
 
 
 def card_config(name: str, directory: str, splits: Iterable[str], digests: Mapping[str, str]) -> dict[str, object]:
-    """Returns an entry of the key ``configs`` of a card.
+    """Returns an entry for a card's key ``configs``.
 
     ``datasets`` looks up cached rows by the names of directory and config, and this entry. The digest in it separates
     runs.
@@ -323,7 +323,7 @@ def dataset_card(
 def card_head(
     languages: Sequence[str], pairs: int, licence: Mapping[str, object], files: Mapping[str, object]
 ) -> list[str]:
-    """Returns the lines of the YAML header of a card."""
+    """Returns the lines of a card's YAML header."""
     header = {
         "language": sorted({tag.replace("_", "-").partition("-")[0].lower() for tag in languages}),
         **licence,

@@ -100,7 +100,7 @@ def vocabulary_names(run: RunFacts) -> dict[Side, str]:
 
 
 def _pieces(task: ShardTask[MarianOptions], tick: Tick) -> Iterator[tuple[memoryview, int]]:
-    """Yields pairs of ids as lines of pieces, and their number."""
+    """Yields ID pairs as piece lines, and their count."""
     source, target = task_pieces(task)
     for batch in task.id_batches(tick):
         yield piece_rows(source.column(batch.sources), target.column(batch.targets)), len(batch)

@@ -1,7 +1,7 @@
-"""The interface of a kind of output, the tasks that write its shards, and their results.
+"""The interface for output kinds, the tasks that write their shards, and the tasks' results.
 
-To add a kind, add a class of options to :mod:`nmt_prep.config.outputs`, write one module with an instance of a subclass
-of :class:`Output`, and list the instance in ``nmt_prep.training.outputs.KINDS``.
+To add a kind, add an options class to :mod:`nmt_prep.config.outputs`, write one module with an instance of an
+:class:`Output` subclass, and list the instance in ``nmt_prep.training.outputs.KINDS``.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class RunFacts:
 
     @property
     def segments(self) -> bool:
-        """True if lines of pieces can have text that no piece covers, as those of subword_nmt without other frames."""
+        """True if piece lines can have text that no piece covers, as in subword_nmt without other frames."""
         return not self.frames and all(built.facts.kind == "subword_nmt" for built in self.vocabularies.values())
 
     def pairs_of(self, split: str) -> Sequence[LanguagePair]:
-        """Returns the language pair of each corpus of a split."""
+        """Returns each corpus's language pair in a split."""
         one = LanguagePair(self.languages["source"], self.languages["target"])
         return self.pairs.get(split) or [one] * len(self.corpora[split])
 
@@ -147,7 +147,7 @@ class Made(Generic[Options]):
     shards: Mapping[str, Sequence[ShardMade]]
 
     def pairs(self, split: str) -> int:
-        """Returns the number of pairs of a split."""
+        """Returns a split's pair count."""
         return sum(shard.pairs for shard in self.shards[split])
 
 
@@ -167,22 +167,22 @@ class Output(ABC, Generic[Options]):
         return bool(getattr(options, "tags", True))
 
     def shards(self, options: Options, config: Config, split: str) -> int:
-        """Returns the number of shards of a split."""
+        """Returns a split's shard count."""
         return options.shards.get(split, config.shards(split))
 
     def problems(self, options: Options, config: Config) -> Iterator[tuple[str, str]]:
-        """Yields the conflicts of the output with a config, except for the vocabularies: a key and the problem."""
+        """Yields the output's conflicts with a config, except for the vocabularies: a key and the problem."""
         return iter(())
 
     def vocab_problems(self, options: Options, vocab: Vocab) -> Iterator[tuple[str, str]]:
-        """Yields the conflicts of the output with the vocabularies: a key of its options, and the problem."""
+        """Yields the output's conflicts with the vocabularies: a key in its options, and the problem."""
         return iter(())
 
     def check(self, options: Options, run: RunFacts) -> None:
-        """Checks the output against the vocabularies and frames of a run, before text is encoded.
+        """Checks the output against a run's vocabularies and frames, before text is encoded.
 
         Raises:
-            VocabularyError: the output cannot hold the ids or pieces of a vocabulary or of a frame.
+            VocabularyError: the output cannot hold the IDs or pieces of a vocabulary or a frame.
         """
 
     @abstractmethod

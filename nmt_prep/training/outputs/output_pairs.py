@@ -1,4 +1,4 @@
-"""The pairs of a shard of an output, in shuffled order: ids from the records, or text from spill files."""
+"""The pairs in an output's shard, in shuffled order: IDs from the records, or text from spill files."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class TextBatch:
 
 @dataclass(frozen=True)
 class IdPairs:
-    """A range of the pairs of a split, in the order of its records."""
+    """A range of a split's pairs, in the order of its records."""
 
     layout: Layout  # format of the records
     records: tuple[tuple[Path, int], ...]  # the shards of the records with the range, and their numbers of pairs
@@ -147,7 +147,7 @@ class EncodedPairs(IdPairs):
 
 @dataclass(frozen=True)
 class SegmentedPairs(TextPairs):
-    """The pairs of a shard as lines of pieces of subword_nmt, where text without an id stays as it is."""
+    """A shard's pairs as subword_nmt piece lines, where text without an ID stays as it is."""
 
     vocabularies: Mapping[Side, BuiltVocabulary] = field(default_factory=dict)
     tags: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)  # the first piece of each corpus, empty for none
@@ -171,7 +171,7 @@ class SegmentedPairs(TextPairs):
 def id_pairs(
     layout: Layout, records: Sequence[tuple[Path, int]], start: int, stop: int, encoder: TextEncoder | None = None
 ) -> IdPairs:
-    """Returns a range of the pairs of a split, given all shards of the records and their numbers of pairs."""
+    """Returns a range of a split's pairs, given all record shards and their pair counts."""
     held: list[tuple[Path, int]] = []
     before = first = 0
     for path, pairs in records:

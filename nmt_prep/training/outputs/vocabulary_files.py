@@ -28,7 +28,7 @@ from nmt_prep.training.outputs.output import RunFacts, ShardTask
 from nmt_prep.training.outputs.output_pairs import TextBatch, TextPairs
 
 LIST_HEAD = ("<unk>", "<s>", "</s>")
-"""The first pieces of every vocabulary list of tensorflow/nmt; Marian needs them too."""
+"""The first pieces in every tensorflow/nmt vocabulary list; Marian needs them too."""
 
 
 def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None:
@@ -184,7 +184,7 @@ def weight_lines(weights: npt.NDArray[np.float32]) -> pa.Array:
 
 
 class Pieces:
-    """Converts rows of ids to lines of pieces, natively."""
+    """Converts ID rows to piece lines, natively."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._text = PieceText(tokenizer)
@@ -203,7 +203,7 @@ class Pieces:
 
 
 PieceColumn: TypeAlias = "tuple[PieceTable, npt.NDArray[np.int32], npt.NDArray[np.int64], int]"
-"""A table of pieces, the values and offsets of rows of ids, and the id of eos."""
+"""A piece table, the values and offsets of ID rows, and the eos ID."""
 
 
 def piece_rows(*columns: PieceColumn) -> memoryview:
@@ -212,7 +212,7 @@ def piece_rows(*columns: PieceColumn) -> memoryview:
 
 
 def task_pieces(task: ShardTask[Any]) -> tuple[Pieces, Pieces]:
-    """Returns the pieces of both sides of a task."""
+    """Returns the pieces on both sides of a task."""
     source, target = (pieces_of(task.run.vocabularies[side].load()) for side in SIDES)
     return source, target
 

@@ -1,4 +1,4 @@
-"""Rows of layout ``causal``: one sequence of ids for each pair, with the spans that count for the loss.
+"""Rows with layout ``causal``: one ID sequence per pair, with the spans that count for the loss.
 
 A row's ids are what the tokenizer gives for its whole text. Its spans begin at the first id that the prompt alone does
 not have, as in TRL, so an id that crosses the border counts.
@@ -59,7 +59,7 @@ def divided_rows(rows: PairColumns) -> tuple[Ragged, Ragged]:
 
 
 def text_of(tokenizer: Tokenizer, ids: list[int]) -> str:
-    """Returns the text of a part of a row, with the names of special tokens."""
+    """Returns the text in a part of a row, with the names of special tokens."""
     try:
         return tokenizer.decode(ids)
     except EncodeError:  # a border is within a character
@@ -122,7 +122,7 @@ class RowMaker:
         """Returns a row of several turns for each pair: the turns that end with the pair's own, or none.
 
         Args:
-            turns: number of turns of each row, 0 for an empty row; int64, shape ``[pairs]``.
+            turns: turn count of each row, 0 for an empty row; int64, shape ``[pairs]``.
             last_only: True if only the last answer counts for the loss.
         """
         shapes, tokenizer, pairs = self.shapes(system), self.vocabulary.load(), len(prompts)
@@ -200,7 +200,7 @@ def _treated(
 def _encoded(
     shape: TurnShape, tokenizer: Tokenizer, prompts: pa.Array, answers: pa.Array, threads: int | None
 ) -> tuple[Ragged, npt.NDArray[np.int32]]:
-    """Returns the ids of turns, and what counts of each: int32, shape ``[turns, 2]``."""
+    """Returns the IDs of turns, and each turn's counted span: int32, shape ``[turns, 2]``."""
     segments: dict[int, Ragged] = {}
     for number, part in enumerate(shape.parts):
         if isinstance(part, Segment):
@@ -256,7 +256,7 @@ def _ranges(starts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> npt.
 
 
 def _common(alone: Ragged, whole: Ragged) -> npt.NDArray[np.int64]:
-    """Returns the length of the common start of rows."""
+    """Returns the length of the rows' common start."""
     lengths = np.minimum(alone.lengths, whole.lengths)
     within = _ranges(np.zeros_like(lengths), lengths)
     row = np.repeat(np.arange(len(lengths)), lengths)
@@ -268,7 +268,7 @@ def _common(alone: Ragged, whole: Ragged) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class CausalRows:
-    """Makes the rows of the pairs of a split."""
+    """Makes the rows for a split's pairs."""
 
     prompter: Prompter
     maker: RowMaker
@@ -328,7 +328,7 @@ class CausalRows:
 
 @dataclass(frozen=True)
 class CausalEncoder(TextEncoder):
-    """Makes rows of the text of a split's pairs."""
+    """Makes rows from a split's text pairs."""
 
     made_by: CausalRows | None = None
 

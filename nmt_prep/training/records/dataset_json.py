@@ -42,7 +42,7 @@ class PairStats:
 
     @classmethod
     def of(cls, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> PairStats:
-        """Counts a batch of pairs by the lengths of their sides: int64, shape ``[pairs]``."""
+        """Counts a batch's pairs by the lengths of their sides: int64, shape ``[pairs]``."""
         return cls(
             len(source),
             int(source.sum()),
@@ -199,7 +199,7 @@ class SplitInfo(_Model):
     shards: tuple[ShardInfo, ...]
 
     def with_pairs(self, corpora: Sequence[CorpusInfo]) -> Self:
-        """Returns the split with the number of pairs of each language pair, given its corpora."""
+        """Returns the split with each language pair's pair count, given its corpora."""
         pairs = Counter[str]()
         for corpus in corpora:
             pairs.update({corpus.language_pair: corpus.pairs} if corpus.language_pair else {})
@@ -349,9 +349,9 @@ def load_dataset_info(records_dir: str | Path) -> DatasetInfo:
 
 
 def too_long_pairs(run_dir: str | Path, split: str, max_length: int) -> int:
-    """Returns the number of pairs of a split that have a side longer than ``max_length`` ids, including eos.
+    """Returns how many of a split's pairs have a side longer than ``max_length`` IDs, including eos.
 
-    Loaders drop or truncate these pairs. In records of layout ``causal``, the length is that of the sequence. Only
+    Loaders drop or truncate these pairs. In records with layout ``causal``, the length is the sequence's length. Only
     ``dataset.json`` is read.
 
     Raises:

@@ -41,7 +41,7 @@ Int64s: TypeAlias = "npt.NDArray[np.int64]"
 
 
 def documents_path(records: Path, split: str) -> Path:
-    """Returns the path of the table of a split."""
+    """Returns the path of a split's table."""
     return records / INDEX_DIRECTORY / f"{split}.documents"
 
 
@@ -49,8 +49,8 @@ def write_table(path: Path, lengths: Iterable[Int64s], shuffle: Callable[[int], 
     """Writes the table of documents; returns their number.
 
     Args:
-        lengths: number of pairs of each document, int64, in the order of the rows, in arrays of any size.
-        shuffle: returns the shuffle of a number of documents; None keeps their order.
+        lengths: pair count of each document, int64, in the order of the rows, in arrays of any size.
+        shuffle: returns the shuffle for a number of documents; None keeps their order.
     """
     with atomic_write(path) as beside, writing(path):
         rows = 0
@@ -82,7 +82,7 @@ def _place(table: npt.NDArray[Any], rows: int, shuffle: GlobalShuffle | None) ->
 
 
 def document_sizes(records: Path, split: str, pairs: int) -> Iterator[Int64s]:
-    """Yields the number of pairs of each document of a split, in row order, in arrays of any size."""
+    """Yields the pair count of each document in a split, in row order, in arrays of any size."""
     first_rows = _mapped(documents_path(records, split))[0]
     for start in range(0, len(first_rows), _AT_A_TIME):
         yield np.diff(np.append(first_rows[start : start + _AT_A_TIME + 1], pairs))[:_AT_A_TIME]
@@ -102,7 +102,7 @@ def _mapped(table: Path) -> npt.NDArray[Any]:
 
 
 def shuffle_of(rows: int, seed: int, split: str, records: Path, *, documents: bool) -> Shuffle:
-    """Returns the shuffle of a split: of whole documents, whose table is in a directory of records, or of pairs."""
+    """Returns a split's shuffle: over whole documents, whose table is in a directory of records, or over pairs."""
     if documents:
         return DocumentShuffle(rows, seed, split, documents_path(records, split))
     return GlobalShuffle(rows, seed, split)
@@ -119,7 +119,7 @@ class DocumentShuffle:
 
     @property
     def keys(self) -> npt.NDArray[np.uint64]:
-        """The keys of the shuffle of pairs with the same seed, which identify spill files."""
+        """The keys of the pair shuffle with the same seed, which identify spill files."""
         return GlobalShuffle(self.rows, self.seed, self.split).keys
 
     def positions(self, first_row: int, count: int) -> Int64s:
@@ -170,7 +170,7 @@ class Repeated(NamedTuple):
         return Repeated(self.pairs[order] + before, self.source.taken(order), self.target.taken(order))
 
     def among(self, source: Ragged, target: Ragged) -> tuple[Ragged, Ragged]:
-        """Returns the ids of pairs and of the segments before each pair, in order, for both sides."""
+        """Returns the IDs of pairs and of each pair's preceding segments, in order, for both sides."""
         order = np.argsort(np.concatenate([self.pairs, np.arange(len(source))]), kind="stable")
         merged = (Ragged.joined(sides) for sides in ((self.source, source), (self.target, target)))
         first, second = (side.taken(order) for side in merged)

@@ -120,18 +120,18 @@ _AT_A_TIME = 1 << 20
 
 
 def column_path(shard: str | Path, column: str) -> Path:
-    """Returns the path of the file of a column of a shard."""
+    """Returns the path of a shard's column file."""
     return index_path(shard).with_name(f"{Path(shard).name}.{column}")
 
 
 def note_path(spill: Path, column: str) -> Path:
-    """Returns the path of the file with the values of the rows of a spill file."""
+    """Returns the path of the file with the values for a spill file's rows."""
     return spill.with_name(f"{spill.name}.{column}")
 
 
 @contextmanager
 def column_file(shard: Path, column: str) -> Iterator[HashedFile]:
-    """Opens the file of a column of a shard for writing; the complete file appears under its name."""
+    """Opens a shard's column file for writing; the complete file appears under its name."""
     with atomic_write(column_path(shard, column)) as beside, writing(shard), beside.open("wb") as file:
         yield HashedFile(file)
 
@@ -156,11 +156,10 @@ def columns_of_shard(
 def rows_by_part(
     plan: ShardPlan, number: int, first_rows: Sequence[int]
 ) -> Iterator[tuple[int, list[tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]]]]:
-    """Yields the rows of consecutive ranges of positions of a shard.
+    """Yields the rows in consecutive position ranges of a shard.
 
-    Yields:
-        The number of positions in the range; and for each part with rows there: the number of the part, the indexes of
-        its rows in the range, and its row numbers, ascending.
+    Yields: How many positions the range has; and for each part with rows there: the part's index, the indexes of its
+        rows in the range, and its row indexes, ascending.
     """
     positions, firsts = plan.shard_range(number), np.array([*first_rows, plan.rows])
     for start in range(positions.start, positions.stop, _AT_A_TIME):
@@ -181,7 +180,7 @@ class Column:
         self._mapped: dict[Path, npt.NDArray[Any]] = {}
 
     def values(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """Returns the values of a range of pairs, counted from the first shard."""
+        """Returns the values for a range of pairs, counted from the first shard."""
         parts: list[npt.NDArray[Any]] = [np.empty(0, TYPES[self._column])]
         for path, first, end in zip(self._paths, self._firsts[:-1].tolist(), self._firsts[1:].tolist(), strict=True):
             if first < stop and start < end:

@@ -51,7 +51,7 @@ class PairColumns:
 
 
 def loss_mask(rows: PairColumns) -> npt.NDArray[np.bool_]:
-    """Returns True for each id of rows of layout ``causal`` that counts for the loss; bool, shape ``[ids]``."""
+    """Returns True for each ID in rows with layout ``causal`` that counts for the loss; bool, shape ``[ids]``."""
     bounds = (
         rows.targets.values.reshape(-1, 2) + np.repeat(rows.inputs.offsets[:-1], rows.targets.lengths // 2)[:, None]
     )
@@ -62,7 +62,7 @@ def loss_mask(rows: PairColumns) -> npt.NDArray[np.bool_]:
 
 
 def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ragged]:
-    """Returns all pairs of a shard: rows of ``inputs`` and rows of ``targets``."""
+    """Returns all pairs in a shard: ``inputs`` rows and ``targets`` rows."""
     no_pairs = PairColumns(Ragged.from_lists([]), Ragged.from_lists([]), None, np.empty(0, np.int32))
     pairs = PairColumns.joined([no_pairs, *iter_shard(path, layout)])
     return pairs.inputs, pairs.targets
@@ -71,8 +71,7 @@ def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ra
 def iter_shard(path: str | Path, layout: Layout) -> Iterator[PairColumns]:
     """Yields the pairs of a shard, a few MiB of records at a time.
 
-    Any valid encoding of the two int64 features of an Example is read: packed or not, in any order; other features are
-    ignored.
+    Reads any valid encoding of an Example's two int64 features: packed or not, in any order; ignores other features.
     """
     path = Path(path)
     data, start = np.empty(0, np.uint8), 0  # bytes that are not parsed yet, and their offset in the file
@@ -105,7 +104,7 @@ def read_span(path: str | Path, start: int, stop: int, layout: Layout) -> PairCo
 
 
 def _parse(path: Path, start: int, data: npt.NDArray[np.uint8], layout: Layout) -> tuple[PairColumns, int]:
-    """Parses the complete records of data at offset ``start`` of a file; returns their pairs and number of bytes."""
+    """Parses the complete records in data at offset ``start`` of a file; returns their pairs and byte count."""
     corpora, row_pairs = None, np.empty(0, np.int32)
     if layout == "example":
         values, bounds, others, other_bounds, consumed, error = parse_pairs(data, _ALL)

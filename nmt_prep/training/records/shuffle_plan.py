@@ -105,7 +105,7 @@ text of 256 pairs, or about 256 rows of a causal language model: their ids, and 
 """
 
 Payload: TypeAlias = Literal["example", "ids", "text"]
-"""Content of a spilled record, of both sides: the ids as in an Example, the ids, or the text as UTF-8."""
+"""Content of a spilled record on both sides: the IDs as in an Example, the IDs, or the text as UTF-8."""
 
 PAIRS_PER_BLOCK = 256  # Pairs of a chunk, and of each entry of a shard's index
 
@@ -124,8 +124,8 @@ def shard_name(name: str, split: str, shard: int, shards: int) -> str:
 class ShardPlan:
     """Shard s owns the positions ``[s * rows // shards, (s + 1) * rows // shards)``.
 
-    A shard is divided in the same way into ``buckets_per_shard`` ranges of positions, each of which is sorted in
-    memory. The number of buckets limits memory and does not change the shards' bytes: buckets are written in order.
+    A shard is divided in the same way into ``buckets_per_shard`` position ranges, each of which is sorted in memory.
+    The number of buckets limits memory and does not change the shards' bytes: buckets are written in order.
     """
 
     shuffle: Shuffle  # maps rows to positions
@@ -161,7 +161,7 @@ class ShardPlan:
 
     @property
     def buckets(self) -> int:
-        """The number of buckets of all shards; shard s has the buckets from ``s * buckets_per_shard`` on."""
+        """The bucket count of all shards; shard s has the buckets from ``s * buckets_per_shard`` on."""
         return self.shards * self.buckets_per_shard
 
     def shard_range(self, shard: int) -> range:

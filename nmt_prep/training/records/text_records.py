@@ -104,7 +104,7 @@ def _indexed(block: pa.RecordBatch) -> tuple[pa.RecordBatch, npt.NDArray[np.int6
 
 
 def read_text(path: str | Path, first: int, pairs: int) -> pa.RecordBatch:
-    """Returns consecutive pairs of a shard of layout ``text``; ``first`` is the index of the first one."""
+    """Returns consecutive pairs from a shard with layout ``text``; ``first`` is the first pair's index."""
     end = first + pairs
     blocks = range(first // PAIRS_PER_BLOCK, -(-end // PAIRS_PER_BLOCK))
     try:
@@ -124,7 +124,7 @@ def read_text(path: str | Path, first: int, pairs: int) -> pa.RecordBatch:
 
 
 def pairs_in(path: str | Path) -> int:
-    """Returns the number of pairs of a shard of layout ``text``."""
+    """Returns the pair count of a shard with layout ``text``."""
     try:
         with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as shard:
             return sum(shard.get_batch(number).num_rows for number in range(shard.num_record_batches))
@@ -153,7 +153,7 @@ class TextEncoder:
     ) -> Self:
         """Loads the vocabularies, and checks the options of subword sampling.
 
-        ``base_dir`` is that of :class:`BuiltVocabulary`.
+        ``base_dir`` is the same as for :class:`BuiltVocabulary`.
         """
         described: dict[Side, VocabularyInfo] = {"source": info.vocab.source, "target": info.vocab.target}
         names = [facts.name for facts in fields(VocabularyFacts)]
@@ -207,7 +207,7 @@ class TextEncoder:
         return corpora
 
     def ids(self, side: Side, lines: pa.Array, first: int, epoch: int, threads: int | None = None) -> Ragged:
-        """Returns the ids of lines of a side, without frames; see :meth:`pairs`."""
+        """Returns the IDs of a side's lines, without frames; see :meth:`pairs`."""
         encode: Callable[..., Ragged] = self.vocabularies[side].load().encode_batch
         options: dict[str, Any] = dict(self.subwords.get(side, {}))
         if options:

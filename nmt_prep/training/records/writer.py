@@ -1,9 +1,9 @@
 """The external shuffle. Each task writes its pairs to a spill file; from all spill files, shards are gathered in order.
 
-A spill file holds groups of spilled records (see ``core/records/spill.h``), each for one bucket, then the index: the
-number of the first entry of each bucket (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries,
-2]``: offset and bytes of a group), and a trailer that identifies the plan. For a shard, each of its buckets is gathered
-from all spill files and sorted by position.
+A spill file holds groups of spilled records (see ``core/records/spill.h``), each for one bucket. Then come the index
+and a trailer that identifies the plan. The index holds the first entry's index per bucket (int64, ``[buckets + 1]``)
+and the entries in bucket order (int64, ``[entries, 2]``: offset and byte count of a group). For a shard, each of its
+buckets is gathered from all spill files and sorted by position.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class SpillWriter:
         self._file = self._stack.enter_context(FlushingWriter(file))
 
     def add(self, first_row: int, inputs: Ragged, targets: Ragged, corpus: int = 0) -> PairStats:
-        """Adds pairs of consecutive rows of one corpus; returns their counts, frames included."""
+        """Adds pairs from consecutive rows in one corpus; returns their counts, frames included."""
         columns = inputs.values, inputs.offsets, targets.values, targets.offsets
         self._buffer.add(first_row, *columns, corpus, self._positions(first_row, inputs))
         source, target = self._frame_sizes

@@ -24,7 +24,7 @@ _Result = TypeVar("_Result")
 
 
 class Column(NamedTuple):
-    """Rows of ids of different lengths."""
+    """ID rows with different lengths."""
 
     values: tf.Tensor  # int32, shape `[n]`
     starts: tf.Tensor  # int64, shape `[rows]`: offset of each row in `values`
@@ -152,7 +152,7 @@ class BatchedInput(NamedTuple):
         target_input: ids that the decoder reads, shape ``[rows, longest target_input]``.
         target_output: ids that the decoder should predict, same shape as ``target_input``.
         source_sequence_length: shape ``[rows]``.
-        target_sequence_length: length of each row of ``target_input`` and of ``target_output``, shape ``[rows]``.
+        target_sequence_length: length of each row in ``target_input`` and ``target_output``, shape ``[rows]``.
 
     The three target fields are None in inference.
     """
@@ -180,7 +180,7 @@ def _fields(batches: Iterable[Any], tensors: list[tf.Tensor]) -> Iterator[tf.Ten
 
 
 class BatchedInputWithColumns(NamedTuple):
-    """The fields of :class:`BatchedInput`, and columns of the pairs, as of `IdBatch`."""
+    """The fields of :class:`BatchedInput`, and the pairs' columns as in `IdBatch`."""
 
     initializer: tf.Operation | None
     source: tf.Tensor
@@ -254,7 +254,7 @@ def row_splits(lengths: tf.Tensor, width: int = 1) -> tf.Tensor:
 def pad(
     values: tf.Tensor, splits: tf.Tensor, padding: tf.Tensor | int, width: tf.Tensor | int | None = None
 ) -> tf.Tensor:
-    """Pads flat rows to a matrix: int32, shape ``[rows, width]``; a width of None is the length of the longest row."""
+    """Pads flat rows to a matrix: int32, shape ``[rows, width]``; a width of None means the longest row's length."""
     shape = tf.constant([-1, -1], tf.int64) if width is None else tf.stack([-1, tf.cast(width, tf.int64)])
     matrix = tf.raw_ops.RaggedTensorToTensor(
         shape=shape,
@@ -277,7 +277,7 @@ def shift_right(target: Column, sos: tf.Tensor | int) -> tf.Tensor:
 def padded_batches(
     window: CutWindow, sos: int, paddings: tuple[int, int], finish: Callable[[Any], Any]
 ) -> tf.data.Dataset:
-    """Returns the batches of a window of unpacked pairs."""
+    """Returns the batches in a window of unpacked pairs."""
     # All batches of the window are prepared at once: offsets of rows and ids at the bounds of batches (`bounds`). What
     # is left for each batch is a slice and a padding per field, in `batch`.
     source_lengths, target_lengths = (tf.cast(side.lengths, tf.int32) for side in (window.source, window.target))

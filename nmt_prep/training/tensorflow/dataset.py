@@ -123,16 +123,16 @@ def make_dataset(
     check: Literal["full", "quick"] = "full",
     **options: Unpack[Keywords],
 ) -> tf.data.Dataset | BatchedInput:
-    """Returns the batches of one epoch of a split, from the shards that a run wrote.
+    """Returns the batches for one epoch of a split, from the shards that a run wrote.
 
     The batches are a pure function of the shards and the options. Windows of up to 131,072 pairs are cut into batches,
     and the batches of a window are shuffled; each epoch divides the pairs into different windows. The processes of a
-    data-parallel job get disjoint parts of the epoch, whose numbers of pairs (of rows, in layout ``packed``) differ by
-    at most one; their numbers of batches may differ by more. Together the parts hold every pair that ``max_length``
-    admits, once.
+    data-parallel job get disjoint parts of the epoch. Their pair counts (row counts, in layout ``packed``) differ by at
+    most one; their batch counts may differ by more. Together the parts hold every pair that ``max_length`` admits,
+    once.
 
-    The rows of ``source`` and ``target_output`` are those of the shards: they end in the eos id. ``target_input`` is
-    ``target_output`` shifted right: it begins with the sos id and lacks eos. If the vocabulary has no sos, like
+    The rows of ``source`` and ``target_output`` are the same as in the shards: they end in the eos ID. ``target_input``
+    is ``target_output`` shifted right: it begins with the sos id and lacks eos. If the vocabulary has no sos, like
     Tensor2Tensor's, it begins with the padding id, as in Tensor2Tensor. Padding is the vocabulary's pad id, or its eos
     id if it has none; lengths do not count padding.
 
@@ -148,10 +148,10 @@ def make_dataset(
             one again; None for a new epoch in each pass. Unless it is 1, all passes have the same number of batches,
             which ``cardinality()`` returns: in epochs that have fewer than the longest one, the last batches are split.
             A Python function computes the order of each pass.
-        corpus_ids: also give the corpus index of each pair in ``dataset.json``: int32, a last field ``corpora`` of
-            shape ``[rows]``; with packed pairs of shape ``[rows, most pairs of a row]``, padded with -1. In a run with
-            several language pairs, batches also have ``language_pairs`` of the same shape: the number of each
-            pair's languages among ``language_pairs`` of the split in ``dataset.json``.
+        corpus_ids: also return each pair's corpus index in ``dataset.json``: int32, a last field ``corpora`` of shape
+            ``[rows]``; with packed pairs of shape ``[rows, maximum pairs per row]``, padded with -1. In a run with
+            several language pairs, batches also have ``language_pairs`` of the same shape: the number of each pair's
+            languages among ``language_pairs`` of the split in ``dataset.json``.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
         options: attributes of :class:`~nmt_prep.training.batches.Options`.
 
@@ -192,7 +192,7 @@ def make_dataset(
 
 
 def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int], BatchPlan]]:
-    """Returns the number of batches of each pass over a dataset, and a function from a pass's index to its plan.
+    """Returns the batch count for each pass over a dataset, and a function from a pass's index to its plan.
 
     Epochs divide pairs into different windows, so their numbers of batches differ a little. All passes get the number
     of the longest epoch, and in the others the last batches are split; where batches must not be split (with
@@ -217,7 +217,7 @@ def plan_passes(plan: BatchPlan, epochs: int | None) -> tuple[int, Callable[[int
 
 
 def _batches_of_any(plan: BatchPlan, leave_out: bool) -> int:
-    """Returns a number of batches for all epochs: that of the first epoch, and some to spare if epochs can differ."""
+    """Returns a batch count for all epochs: the first epoch's count, and some to spare if epochs can differ."""
     total, processes = plan.total, plan.order.world_size
     if len(plan.windows) == 1 and plan.mix is None and plan.joining is None and processes == 1 and not plan.fresh:
         return total

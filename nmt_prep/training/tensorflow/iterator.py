@@ -56,10 +56,10 @@ def get_iterator(
     ``sos`` and ``eos`` to the target, bucket, pad. A source is padded with the source table's ``eos``, both targets
     with the target table's ``eos``. A bucket is ``(src_max_len + num_buckets - 1) // num_buckets`` tokens wide, or 10
     without ``src_max_len``; the last one, ``num_buckets``, takes all longer pairs. The longer side decides, counting
-    the target with ``sos``. A batch is emitted when a bucket holds ``batch_size`` pairs, and at the end of the data the
-    rest of each bucket.
+    the target with ``sos``. A batch is emitted when a bucket holds ``batch_size`` pairs; when the data ends, each
+    bucket's rest is emitted.
 
-    With the same seeds, the batches and their order are those of upstream.
+    With the same seeds, you get the same batches in the same order as upstream.
 
     Args:
         src_dataset: scalar strings, one source sentence each, tokens separated by spaces.
@@ -201,7 +201,7 @@ def split_words(lines: tf.Tensor, max_length: int | None = None) -> Words:
 
     Args:
         lines: strings, shape ``[rows]``.
-        max_length: maximum number of words of a line; the rest is left out. None or 0 for no limit.
+        max_length: maximum number of words per line; further words are skipped. None or 0 for no limit.
     """
     text, sizes = tf.strings.reduce_join(lines), tf.strings.length(lines)
     split = partial(_split, longest=max_length or _NO_LIMIT)
@@ -218,7 +218,7 @@ def _split(
 
 
 def spell(words: tf.Tensor) -> tf.Tensor:
-    """Returns the character ids of words: begin of word, at most 48 bytes, end of word, padding; all shifted by one.
+    """Returns words as character IDs: begin of word, at most 48 bytes, end of word, padding; all shifted by one.
 
     Same as ``tokens_to_bytes`` of tensorflow/nmt's ``vocab_utils``.
 
@@ -262,8 +262,7 @@ class Side(NamedTuple):
     def encode(self, lines: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Encodes lines, strings of shape ``[rows]``.
 
-        Returns:
-            The ids of all lines, int32, and the number of words of each line, int64 ``[rows]``.
+        Returns: The IDs for all lines, int32, and each line's word count, int64 ``[rows]``.
         """
         words = split_words(lines, self.max_length)
         ids = spell(words.distinct) if self.characters else tf.cast(self.table.lookup(words.distinct), tf.int32)

@@ -18,12 +18,12 @@ def sequence_batches(
     static_shape: tuple[int | None, int] | None,
     corpus_ids: bool,
 ) -> tf.data.Dataset:
-    """Returns a dataset of the batches of causal models; a Python function makes them, outside of the graph.
+    """Returns a dataset of causal batches; a Python function makes them, outside of the graph.
 
     Args:
         plan: the plan of the first pass.
         plan_of: returns the plan of a pass over the dataset, given its number from 0 on.
-        static_shape: rows and columns of all batches; None if they differ.
+        static_shape: rows and columns in all batches, or None if they differ.
     """
     passes, padding = count(), plan.info.vocab.padding_ids[1]
     types = {"weights": tf.float32}

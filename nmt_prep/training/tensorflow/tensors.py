@@ -207,8 +207,7 @@ def check_vocab(
         eos: end of sentence; None for ``</s>``.
         unk: unknown word; None for ``<unk>``.
 
-    Returns:
-        Number of words, and the path of the file to use.
+    Returns: Word count, and the path of the file to use.
 
     Raises:
         VocabularyError: the file cannot be read, or has fewer than three words.

@@ -1,4 +1,4 @@
-"""Reads the windows of epochs through ``tf.data``: first the numbers of the runs of each window, then their records."""
+"""Reads the windows of epochs through ``tf.data``: first the run indexes of each window, then their records."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _read(plan: BatchPlan, window: PlannedWindow) -> WindowRecords:
 def _column_of(
     index: SplitIndex, path_of: Callable[[Path], Path], width: int
 ) -> Callable[[tf.Tensor], tf.data.Dataset]:
-    """Returns a function that reads the values of a run's pairs, of ``width`` bytes each, as one string."""
+    """Returns a function that reads the values for a run's pairs, with ``width`` bytes each, as one string."""
     # A file of fixed-size records with one record: header and footer are what comes before and after the run.
     files = [path_of(path) for path in index.paths]
     paths, sizes = tf.constant([str(file) for file in files]), tf.constant([file.stat().st_size for file in files])
@@ -276,7 +276,7 @@ _PADDED_TYPES = [*[tf.int32] * 5, tf.int64]
 
 
 def blocks_of(lines: tf.data.Dataset) -> tf.data.Dataset:
-    """Returns a dataset of blocks of lines, which are encoded and shuffled together."""
+    """Returns a dataset of line blocks, which are encoded and shuffled together."""
     return lines.batch(_PAIRS_PER_BLOCK)
 
 
@@ -297,8 +297,8 @@ def shuffled_batches(
     order of their buckets.
 
     Args:
-        source: blocks of rows, as large as those of :func:`blocks_of`: the ids of all rows, int32, and the number of
-            words in each, int64.
+        source: row blocks, as large as the blocks of :func:`blocks_of`: the IDs of all rows, int32, and each row's word
+            count, int64.
 
     Returns:
         A dataset of :class:`BatchedInput`.

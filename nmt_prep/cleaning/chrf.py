@@ -16,7 +16,7 @@ def best_by_chrf(candidates: Sequence[str], references: Sequence[str]) -> npt.ND
     """Returns for each reference the number of its most similar candidate, the first of several.
 
     Args:
-        candidates: those of the first reference, then those of the second one, and so on; as many for each.
+        candidates: first the first reference's candidates, then the second reference's, and so on; as many for each.
     """
     count = len(candidates) // max(len(references), 1)
     best = np.zeros(len(references), np.int64)

@@ -54,7 +54,7 @@ class Judged:
         return self.reasons < 0
 
     def line_keys(self, kind: KeyKind, kept: Mask) -> dict[Side, Keys] | None:
-        """Returns the keys of the lines of some pairs, which are computed once for equal lines.
+        """Returns line keys for some pairs, which are computed once for equal lines.
 
         Call this for all batches of a cleaner, or for none.
 
@@ -111,7 +111,7 @@ class Cleaner:
         scores: Mapping[str, Values] | None = None,
         place: Callable[[int], str] = "pair {} of the batch".format,
     ) -> Judged:
-        """Cleans a batch of pairs, or of the lines of one side.
+        """Cleans a batch of pairs, or of lines on one side.
 
         Args:
             text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls. A side that the
@@ -168,7 +168,7 @@ class Cleaner:
                 self.repaired.setdefault(label, []).append(RepairedLine.of(side, before, after))
 
     def _emptied_by(self, text: Mapping[Side, pa.Array], filled: Mask) -> pa.Array:
-        """Returns for each pair without text the fix that left none, such as ``wiki.source``; null if none did."""
+        """Returns for each pair without text the fix that removed the text, such as ``wiki.source``, or null."""
         pairs = pa.array(np.flatnonzero(~filled))
         fixes = np.full(len(pairs), "", object)
         for side, chain in self._chains.items():

@@ -6,9 +6,9 @@ matches a segment in one of these ways, the closest first:
 - ``exact``: both sides are the same in all bytes.
 - ``pair``: both sides are the same after normalization (:mod:`nmt_prep.cleaning.dedup.records`).
 - ``side``: one side is the same after normalization, and has at least 20 letters.
-- ``covered``: one side has a share of at least ``coverage`` of the different n-grams of a side of the segment.
+- ``covered``: one side has a share of at least ``coverage`` of the different n-grams on a side of the segment.
 
-N-grams consist of two words, or of three characters in scripts that are written without spaces between words. Only
+N-grams consist of two words, or three characters in scripts that are written without spaces between words. Only
 segments with at least 20 letters and six different n-grams can be covered. A character of a script without spaces
 counts as two letters.
 
@@ -217,7 +217,7 @@ def is_split(entry: str) -> bool:
 
 
 def against_of(config: Config) -> tuple[str, ...]:
-    """Returns the evaluation sets of a config; none if it does not clean."""
+    """Returns a config's evaluation sets, or no sets if the config does not clean."""
     if config.clean is None:
         return ()
     return effective_decontamination(config.clean, config.own_splits).against or ()
@@ -235,7 +235,7 @@ def is_decontaminated(config: Config, split: str, corpus: Corpus) -> bool:
 def against_problems(
     settings: DecontaminateSettings, splits: Collection[str] | None, languages: Languages
 ) -> Iterator[str]:
-    """Yields the problems of the entries of ``against``.
+    """Yields the problems in the entries of ``against``.
 
     Args:
         splits: all splits of the config; None for a stream of pairs, which has none.

@@ -111,13 +111,13 @@ def _length_warnings(split: str, corpus: str, languages: Languages, facts: PairF
 
 
 def relative_length(languages: Languages, characters: Mapping[Side, int]) -> float:
-    """Returns the ratio of the lengths of source and target, divided by the usual ratio of the languages."""
+    """Returns the length ratio of source and target, divided by the languages' usual ratio."""
     usual = expansion(languages.source, "char") / expansion(languages.target, "char")
     return characters["source"] / (characters["target"] * usual) if characters["target"] else float("inf")
 
 
 def leak_warning(split: str, corpus: str, pairs: int, leaks: int, by_corpus: Mapping[str, int]) -> HealthWarning | None:
-    """Returns a warning if pairs of a corpus outside of train are also in train."""
+    """Returns a warning if a corpus outside of train has pairs that are also in train."""
     if not leaks or leaks < _TRAIN_SHARE * pairs:
         return None
     places = ", ".join(f"{name} {count:,}" for name, count in by_corpus.items() if count)
@@ -127,7 +127,7 @@ def leak_warning(split: str, corpus: str, pairs: int, leaks: int, by_corpus: Map
 
 
 def drops_most(pairs: int, dropped: Mapping[str, int], share: float = _LOST_SHARE) -> bool:
-    """Returns True if more than a share of the pairs of a corpus was dropped."""
+    """Returns True if more than a share of a corpus's pairs was dropped."""
     lost = sum(dropped.values())
     return lost >= _LEAST_COUNT and lost > share * pairs
 
@@ -218,7 +218,7 @@ _LEAST_FITTING = 0.5
 
 @dataclass(frozen=True)
 class SideFacts:
-    """The languages of the first lines of a side."""
+    """The languages in a side's first lines."""
 
     language: str  # the language of the config
     lines: int  # number of lines that are long enough to identify their language
@@ -254,7 +254,7 @@ def corpus_warnings(config: Config) -> Iterator[HealthWarning]:
 
 
 def installed_identifier() -> tuple[str, LanguageIdentifier] | None:
-    """Returns the name and the model of lid.176, or None if it is not installed."""
+    """Returns the name and model of lid.176, or None if it is not installed."""
     try:
         return LID_176, load_identifier(LID_176)
     except CleaningError:
@@ -295,7 +295,7 @@ def language_warnings(facts: Mapping[Side, SideFacts]) -> Iterator[str]:
 def facts_by_side(
     lines: Mapping[Side, pa.Array], identifier: LanguageIdentifier, languages: Languages
 ) -> dict[Side, SideFacts]:
-    """Returns the languages of the lines of each side: Arrow ``large_string`` arrays without nulls."""
+    """Returns the lines' languages on each side: Arrow ``large_string`` arrays without nulls."""
     tags: dict[Side, str] = {"source": languages.source, "target": languages.target}
     return {side: side_facts(lines[side], identifier, tags[side], tags[SIDES[side == "source"]]) for side in lines}
 
@@ -303,7 +303,7 @@ def facts_by_side(
 def document_warnings(
     documents: Iterable[tuple[str, Mapping[Side, pa.Array]]], languages: Languages
 ) -> Iterator[tuple[str, str]]:
-    """Yields the names of documents with most sentences of a side in other languages than its own, with a warning."""
+    """Yields, with a warning, the names of documents with most sentences on a side in other languages."""
     identified = installed_identifier()
     if identified is None:
         return

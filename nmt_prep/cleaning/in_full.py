@@ -63,7 +63,7 @@ def rules_in_full(cleaning: Cleaning) -> dict[str, Any]:
 
 
 def _difference(common: Cleaning, own: Cleaning) -> dict[str, Any]:
-    """Returns the override that a corpus needs; empty if it needs none."""
+    """Returns the override that a corpus needs, or an empty override if it needs no override."""
     difference: dict[str, Any] = {}
     if own.fix != common.fix:
         difference["fix"] = plain_fixes(own.fix)

@@ -48,7 +48,7 @@ class KnownLines:
         """Returns the values of a rule for lines: an array like ``new``, shape ``[lines, …]``.
 
         Args:
-            new: values of the rule for the new lines: shape ``[new, …]``.
+            new: the rule's values for the new lines: shape ``[new, …]``.
         """
         known: npt.NDArray[V] = self._values.get(rule, new[:0])
         end = lines.start + len(new)

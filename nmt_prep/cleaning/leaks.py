@@ -1,4 +1,4 @@
-"""Counts the pairs of corpora that contain segments of evaluation sets, and drops or keeps them."""
+"""Counts corpus pairs that contain evaluation-set segments, and drops or keeps these pairs."""
 
 from __future__ import annotations
 

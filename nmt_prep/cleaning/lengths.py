@@ -1,4 +1,4 @@
-"""Lengths of lines in the units of rules, and the usual lengths of texts in a language.
+"""Line lengths in the units of rules, and usual text lengths per language.
 
 - ``char``: code points, as in Python's ``len``.
 - ``byte``: bytes of UTF-8.
@@ -11,9 +11,9 @@
   characters counts as one word if it holds a letter or a number.
 
 Usual lengths are relative to English translations. The numbers are estimates for general text in code points, rounded
-to two digits. A language that is not in the table has the number of Chinese if it is written in Han characters,
-otherwise that of English. For lengths in bytes, the number is multiplied by the average bytes of a code point in the
-language's script, spaces and punctuation included.
+to two digits. A language that is not in the table has Chinese's value if it is written in Han characters, otherwise
+English's. For lengths in bytes, the number is multiplied by the average bytes of a code point in the language's script,
+spaces and punctuation included.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Unit: TypeAlias = Literal["char", "byte", "letter", "token", "word"]
 
 
 def lengths(pairs: Pairs, side: Side, unit: Unit) -> Values:
-    """Returns the length of every line of a side: float64, shape ``[pairs]``."""
+    """Returns the length of every line on a side: float64, shape ``[pairs]``."""
     return pairs.keep(("length", side, unit), lambda: line_lengths(pairs.lines(side), unit))
 
 

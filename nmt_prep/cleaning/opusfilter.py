@@ -1,8 +1,8 @@
 """Reads the filters of an OpusFilter config as rules.
 
 A filter becomes a rule if there is one with the same score and decision; :data:`_READERS` lists these filters. Other
-filters and other steps are left out, and reported with the reason. The format is that of OpusFilter 3.3.1
-(``docs/filters`` of Helsinki-NLP/OpusFilter).
+filters and other steps are left out, and reported with the reason. The format is OpusFilter 3.3.1's (``docs/filters``
+in Helsinki-NLP/OpusFilter).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNKNOWN = "no rule gives the same score; see the rules language and score"
 
 
 def opusfilter_rules(config: object) -> tuple[Spec, list[str]]:
-    """Returns the rules for all steps of type ``filter`` of a config, and a remark for each part without equivalent."""
+    """Returns the rules for a config's steps with type ``filter``, and a remark for each part without equivalent."""
     steps = config.get("steps") if isinstance(config, Mapping) else None
     if not isinstance(steps, Sequence) or isinstance(steps, str):
         raise ConfigError("it has no list 'steps'; is this an OpusFilter config?")

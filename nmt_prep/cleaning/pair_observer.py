@@ -1,4 +1,4 @@
-"""Counts signs of faults in the pairs of a corpus, batch by batch.
+"""Counts signs of faults in a corpus's pairs, batch by batch.
 
 Memory does not depend on the number of pairs. Frequent lines and equal sides are counted in all pairs, scripts and
 lengths in a sample: the first :data:`SAMPLED` of every :data:`SAMPLED_OF` pairs.
@@ -32,7 +32,7 @@ SAMPLED_OF = 65_536
 LEAST_LENGTH = 20
 """Pairs with both sides shorter than this are not compared, because short texts coincide or differ by chance.
 
-The unit is a character of English for the lengths of sides, and a byte for pairs that are in two splits.
+The unit is an English character for side lengths, and a byte for pairs that are in two splits.
 """
 
 _LARGEST_RATIO = 3.0
@@ -58,7 +58,7 @@ _MORE_LANGUAGES = {
 
 @dataclass(frozen=True)
 class SideFacts:
-    """Counts of the lines of one side."""
+    """Counts for the lines on one side."""
 
     lines: int = 0
     # upper limit of the occurrences of a line, by its hash; for all frequent lines and perhaps others
@@ -78,13 +78,13 @@ class SideFacts:
         return SideFacts(**{**merged(vars(self), vars(other)), "frequent": frequent})
 
     def _most(self, hashed: int) -> int:
-        """Returns an upper limit of the number of occurrences of a line."""
+        """Returns an upper limit for a line's count."""
         return self.frequent.get(hashed, self.lines // FREQUENT_SHARE)
 
 
 @dataclass(frozen=True)
 class PairFacts:
-    """Counts of the pairs of a corpus, or of a slice of one. Counts of slices add up in any order."""
+    """Counts for the pairs in a corpus, or in a slice of a corpus. Counts of slices add up in any order."""
 
     pairs: int = 0
     equal: int = 0  # number of pairs with the same text on both sides
@@ -99,7 +99,7 @@ class PairFacts:
 
 
 class PairObserver:
-    """Counts the :class:`PairFacts` of batches of pairs."""
+    """Counts the :class:`PairFacts` in batches of pairs."""
 
     def __init__(self, languages: Languages, sides: tuple[Side, ...]) -> None:
         self._scripts: dict[Side, list[int]] = {side: scripts_in_use(getattr(languages, side)) for side in sides}
@@ -166,7 +166,7 @@ class PairObserver:
 
 
 def _sampled_ranges(first: int, pairs: int) -> Iterator[tuple[int, int]]:
-    """Yields begin and end of the sampled ranges of a batch; ``first`` is the row of the first pair of the batch."""
+    """Yields begin and end of the sampled ranges in a batch; ``first`` is the row of the batch's first pair."""
     for block in range(first - first % SAMPLED_OF, first + pairs, SAMPLED_OF):
         begin, end = max(block - first, 0), min(block + SAMPLED - first, pairs)
         if begin < end:
@@ -180,7 +180,7 @@ def _pair_keys(source: Hashes, target: Hashes) -> Hashes:
 
 
 def scripts_in_use(tag: str) -> list[int]:
-    """Returns the numbers of the scripts of a language; empty if they are unknown.
+    """Returns the numbers for a language's scripts, or no numbers if they are unknown.
 
     A script in the tag excludes all others: ``sr`` is Cyrillic or Latin, ``sr-Latn`` is Latin.
     """

@@ -21,7 +21,7 @@ from nmt_prep.cleaning.dedup.records import keys_of
 from nmt_prep.cleaning.rejects import sample_keys
 
 KEY, ORDER = "key", "order"
-"""Columns of a sample: a hash of the normalized pair, and the random number that follows from it and the seed."""
+"""Columns in a sample: a hash of the normalized pair, and the random number that follows from it and the seed."""
 
 ALL = 1 << 64  # The limit below which all pairs are drawn
 
@@ -74,7 +74,7 @@ def _kinds(batches: Sequence[pa.RecordBatch]) -> list[tuple[str, pa.DataType]]:
 
 
 def column_of(batch: pa.RecordBatch, name: str) -> Keys:
-    """Returns the column ``key`` or ``order`` of a batch of a sample."""
+    """Returns the column ``key`` or ``order`` for a batch in a sample."""
     return np.asarray(batch.column(name).to_numpy(zero_copy_only=False), np.uint64)
 
 

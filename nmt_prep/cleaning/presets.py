@@ -90,7 +90,7 @@ PRESET_DEDUP: Mapping[Preset, PairDedup] = MappingProxyType(
 
 
 def effective_dedup(settings: CleanSettings) -> DedupSettings:
-    """Returns the settings for duplicates: those of the config, completed by the preset."""
+    """Returns the settings for duplicates: the config's settings, completed by the preset."""
     dedup = settings.dedup
     return dedup if dedup.pair else dedup.model_copy(update={"pair": PRESET_DEDUP[settings.preset]})
 
@@ -102,7 +102,7 @@ PRESET_AGAINST: Mapping[Preset, tuple[str, ...]] = MappingProxyType(
 
 
 def effective_decontamination(settings: CleanSettings, splits: Collection[str]) -> DecontaminateSettings:
-    """Returns the settings for evaluation sets: those of the config, completed by the preset."""
+    """Returns the settings for evaluation sets: the config's settings, completed by the preset."""
     own = settings.decontaminate
     if own.against is not None:
         return own
@@ -118,7 +118,7 @@ def is_off(spec: object) -> bool:
 def effective_rules(preset: Preset, *layers: RuleSpecs) -> dict[str, Any]:
     """Returns the rules of a preset, changed by one mapping after the other.
 
-    Each key of a mapping replaces the rule of that name, without moving it, or adds a rule at the end. The value
+    Each key in a mapping replaces the rule with that name, without moving it, or adds a rule at the end. The value
     ``off`` removes the rule.
     """
     rules = dict(PRESETS[preset])

@@ -1,7 +1,7 @@
-"""Rejected pairs: the columns of their files, samples of them, and notes about them for the report.
+"""Rejected pairs: their files' columns, samples of them, and notes about them for the report.
 
-Samples and notes do not depend on the order of work. Notes have the number of bytes of the pairs of each reason, and
-the pairs nearest to the threshold.
+Samples and notes do not depend on the order of work. Notes hold, for each reason, the byte count of its pairs and the
+pairs nearest to the threshold.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class CleanCounts:
-    """Counts of a corpus, or of a part of one."""
+    """Counts for a corpus, or for a part of it."""
 
     pairs_in: int = 0  # pairs before cleaning
     pairs_out: int = 0  # pairs that were kept
@@ -177,10 +177,10 @@ def reject_schema() -> pa.Schema:
     ``source`` and ``target`` are the text after the fixes, which is the text that the rules judged. ``row`` is the
     position of the pair in its corpus before any pair was dropped. ``rule`` is the reason. ``column`` is what the rule
     refused: a side, ``pair``, or another name in :attr:`Rule.columns`. ``value`` is the value that the rule computed,
-    and ``threshold`` the limit that it violates. All three are null if the reason is not a rule, but for ``empty``,
-    ``column`` names the fix that left no text, such as ``wiki.source``. ``kept_corpus`` and ``kept_row`` say which pair
-    was kept instead, if the reason is a comparison with other pairs. ``unanswered`` has the words of the side
-    ``column`` without counterpart on the other side, if the reason is the rule ``adequacy``.
+    and ``threshold`` the limit that it violates. All three are null if the reason is not a rule. For ``empty``,
+    however, ``column`` names the fix that left no text, such as ``wiki.source``. ``kept_corpus`` and ``kept_row`` say
+    which pair was kept instead, if the reason is a comparison with other pairs. ``unanswered`` has the words of the
+    side ``column`` without counterpart on the other side, if the reason is the rule ``adequacy``.
     """
     text, corpus = pa.string(), pa.dictionary(pa.int32(), pa.string())
     always = {"source": text, "target": text, "corpus": corpus, "row": pa.int64(), "rule": text}
@@ -204,7 +204,7 @@ class Verdict:
     unanswered: pa.Array | None = None
 
     def rejected(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Returns the rejected pairs of a batch of a part, with the columns of :func:`reject_schema`."""
+        """Returns the rejected pairs in a part's batch, with the columns that :func:`reject_schema` gives."""
         pairs = batch.filter(pa.array(~self.kept))
         columns = [pairs.column(name) for name in ("source", "target", "corpus", "row")]
         numbers = (pa.array(each, from_pandas=True) for each in (self.values, self.thresholds))  # NaN becomes null
@@ -227,14 +227,14 @@ def distances(rejected: pa.RecordBatch | pa.Table) -> npt.NDArray[np.float64]:
 
 
 def sample_keys(rows: npt.NDArray[np.int64], seed: int, corpus: str) -> npt.NDArray[np.uint64]:
-    """Returns pseudorandom keys of pairs: a bijection of their rows, which depends on seed and corpus."""
+    """Returns pseudorandom keys for pairs: a bijection of their rows, which depends on seed and corpus."""
     return scrambled(rows.astype(np.uint64) ^ np.uint64(seed_of(f"{seed}/{corpus}")))
 
 
 class RejectSample:
     """The rejected pairs of a corpus with the smallest keys, up to :data:`SAMPLE` of each rule.
 
-    Sampling the samples of the parts of a corpus, in any order, gives the same as sampling the whole corpus.
+    Sampling the samples of a corpus's parts, in any order, gives the same as sampling the whole corpus.
     """
 
     def __init__(self, seed: int, corpus: str) -> None:
@@ -334,7 +334,7 @@ class RepairedLine:
 
 @dataclass(frozen=True)
 class RejectNotes:
-    """Notes about the rejected pairs and repaired lines of a corpus, or of a part of one."""
+    """Notes about rejected pairs and repaired lines in a corpus, or in a part of it."""
 
     bytes: dict[str, int] = field(default_factory=dict)  # for each reason, the UTF-8 bytes of both sides
     # for each reason, the nearest pairs, nearest first; of equally near pairs, the pairs with smaller rows

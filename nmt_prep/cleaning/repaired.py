@@ -1,4 +1,4 @@
-"""The rule ``translation`` learned in memory, with re-paired pairs, whose scores stand for those of misaligned pairs.
+"""The ``translation`` rule learned in memory, with re-paired pairs, whose scores stand for misaligned pairs.
 
 The targets of pairs are exchanged. Pairs that the model learned from score higher than other pairs, even without their
 own counts, because similar pairs shaped the model too. So the model also learns from a few re-paired pairs, and the
@@ -46,7 +46,7 @@ Bins: TypeAlias = "npt.NDArray[np.int64]"
 
 @dataclass(frozen=True)
 class BadScores:
-    """Scores of artificial bad pairs of a corpus."""
+    """Scores of a corpus's artificial bad pairs."""
 
     bins: tuple[tuple[int, ...], ...]  # for each defect, the histogram of the scores in fine bins
     certain: int = 0  # number of scores that the estimate of their mean rests on

@@ -95,7 +95,7 @@ class Context:
 
 
 class Pairs:
-    """A batch of pairs, or of the lines of one side, after the fixes. It is not thread-safe."""
+    """A batch of pairs, or of lines on one side, after the fixes. It is not thread-safe."""
 
     def __init__(
         self,
@@ -171,8 +171,7 @@ class Pairs:
             judge: returns the values for a batch: shape ``[pairs, …]``. Its batch has the new lines, each once and
                 without the other side; if nearly all lines are new, it is this batch.
 
-        Returns:
-            An array like that of ``judge``, shape ``[pairs, …]``.
+        Returns: An array as from ``judge``, shape ``[pairs, …]``.
         """
         lines = self.keep(("numbers", side), lambda: self._known[side].number(self.side(side)))
         if len(lines.new) > _MOSTLY_NEW * len(self):
@@ -207,8 +206,8 @@ class Rule(ABC, Generic[O]):
         key: the key below ``rules`` in the config: the name of the rule's module, or this name and a label. Counts and
             rejects use the key.
         options: the type of the options, validated from the YAML below the key: the type parameter of the class.
-        compares: true if the rule compares the sides; corpora of one side are then cleaned without it.
-        edges: edges of the histogram of the values, ascending, first and last edge included. Values outside are counted
+        compares: true if the rule compares the sides; one-sided corpora are then cleaned without it.
+        edges: edges of the value histogram, ascending, first and last edge included. Values outside are counted
             in the first or last bin.
         columns: names of the columns: sides, ``pair``, or names that only this rule uses.
         bounds: the bounds of each column.
@@ -294,7 +293,7 @@ class SideRule(Rule[O]):
 
     @abstractmethod
     def line_values(self, pairs: Pairs, side: Side) -> Values:
-        """Returns the values of the lines of a side: float64, shape ``[pairs]``.
+        """Returns the values for the lines on a side: float64, shape ``[pairs]``.
 
         The values of a line must not depend on other lines. ``pairs`` need not have the other side.
         """
@@ -303,7 +302,7 @@ class SideRule(Rule[O]):
 class PairRule(Rule[O]):
     """A rule that compares the sides of a pair, with one value for each pair.
 
-    Its bounds and attributes are those of a :class:`SideRule`.
+    It has the same bounds and attributes as a :class:`SideRule`.
     """
 
     compares = True
@@ -353,7 +352,7 @@ class OwnBounds(Section):
         return Bounds(-math.inf if self.min is None else self.min, math.inf if self.max is None else self.max)
 
     def edges(self) -> tuple[float, ...]:
-        """Returns the edges of a histogram of the values, with the limits near its middle."""
+        """Returns the edges of a value histogram, with the limits near its middle."""
         if not self.numbers:
             return YES_OR_NO
         known = [bound for bound in (self.min, self.max) if bound is not None]

@@ -52,9 +52,9 @@ def dialect_named(kind: str) -> Dialect[Any]:
 
 
 def dialect_of(options: VocabOptions | ExistingVocab) -> Dialect[Any]:
-    """Returns the dialect of the section ``vocab`` of a config.
+    """Returns the dialect of a config's ``vocab`` section.
 
-    For existing files without ``kind``, it is the dialect that the name of the source side's file suggests.
+    For existing files without ``kind``, it is the dialect that the source side's file name suggests.
 
     Raises:
         VocabularyError: there is no such dialect.
@@ -105,7 +105,7 @@ def segmented(tokenizer: Tokenizer, lines: pa.Array, threads: int | None = None)
 
 
 def dialect_in(path: Path) -> Dialect[Any]:
-    """Returns the dialect of a vocabulary file, detected by its name and its first bytes.
+    """Returns a vocabulary file's dialect, detected by its name and its first bytes.
 
     Raises:
         VocabularyError: the file cannot be read.

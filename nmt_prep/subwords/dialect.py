@@ -1,7 +1,7 @@
 """The interface of a subword dialect, for stages and commands, and counts of texts, from which dialects train.
 
-To add a dialect, make a folder with one instance of a subclass of :class:`Dialect`, list the instance in
-``nmt_prep.subwords.DIALECTS``, and add a class of options to ``nmt_prep.config.vocab``.
+To add a dialect, make a folder with one instance of a :class:`Dialect` subclass, list the instance in
+``nmt_prep.subwords.DIALECTS``, and add an options class to ``nmt_prep.config.vocab``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CountColumns:
 
     Attributes:
         texts: the distinct texts; none is empty.
-        counts: number of occurrences of each text, 1 or more; int64, shape ``[texts]``.
+        counts: count of each text, 1 or more; int64, shape ``[texts]``.
     """
 
     texts: TextColumn
@@ -151,8 +151,8 @@ class Dialect(ABC, Generic[Options]):
     """A subword dialect: its options, its training and its vocabulary files.
 
     Attributes:
-        kind: name of the dialect: the value of ``vocab.kind`` in a config, and of :attr:`Tokenizer.dialect`.
-        suffixes: suffixes of vocabulary files, which suggest the dialect before a file is there to be read.
+        kind: the dialect's name: the value of ``vocab.kind`` in a config, and of :attr:`Tokenizer.dialect`.
+        suffixes: vocabulary file suffixes, which suggest the dialect before a file is there to be read.
         id_layouts: values of ``vocab.id_layout`` for existing files, the default first.
         has_spm: True if the vocabularies are SentencePiece models, which Marian reads.
     """
@@ -163,7 +163,7 @@ class Dialect(ABC, Generic[Options]):
     has_spm: ClassVar[bool] = False
 
     def check(self, options: Options) -> None:
-        """Checks the options against rules that the config's types cannot express, such as those of a library.
+        """Checks the options against rules that the config's types cannot express, such as a library's rules.
 
         Raises:
             NmtPrepError: a value is invalid; the message names its key.
@@ -174,7 +174,7 @@ class Dialect(ABC, Generic[Options]):
         return None
 
     def new_counts(self, options: Options) -> TextCounts[Any] | None:
-        """Returns empty counts, which tasks fill from the sample; None if the dialect trains from lines."""
+        """Returns empty counts, which tasks fill from the sample, or None if the dialect trains from lines."""
         return None
 
     @abstractmethod

@@ -63,7 +63,7 @@ class PieceText:
         return _joined(rows, self._column.take(pa.array(rows.values)))
 
     def rows(self, lines: Iterable[str]) -> Ragged:
-        """Returns the ids of each line of pieces; spaces separate the pieces."""
+        """Returns the IDs in each line of pieces; spaces separate the pieces."""
         try:
             return Ragged.from_lists([[self._ids[piece] for piece in line.split(" ") if piece] for line in lines])
         except KeyError as error:

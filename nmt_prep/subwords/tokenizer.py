@@ -1,4 +1,4 @@
-"""The interface of the tokenizers of all dialects, and the reading of vocabulary files."""
+"""The interface that all dialects' tokenizers have, and functions that read vocabulary files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPACES = b" \t\n\v\f\r"
 
 @dataclass(frozen=True, slots=True)
 class PieceSpans:
-    """Spans of the pieces of encoded lines. The span of a piece without text is empty.
+    """Piece spans in encoded lines. The span of a piece without text is empty.
 
     Attributes:
         begins: the first byte of each span in its line; int32, shape ``[ids]``; non-decreasing within a line.
@@ -42,7 +42,7 @@ def spans_by_size(lines: TextColumn, rows: Ragged, sizes: npt.NDArray[np.int64])
     Args:
         lines: the lines.
         rows: their ids.
-        sizes: for each piece of the vocabulary the bytes of its text, without ASCII white space; int64.
+        sizes: the text size of each piece in the vocabulary, in bytes without ASCII white space; int64.
     """
     first, end = lines.offsets[:-1], lines.offsets[1:]
     text = np.flatnonzero(~np.isin(lines.data[: lines.offsets[-1]], [*_SPACES]))
@@ -103,7 +103,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
-        """Returns the text of one sequence of ids."""
+        """Returns the text of one ID sequence."""
 
     @abstractmethod
     def encode_batch(self, lines: Lines, threads: int | None = None) -> Ragged:
@@ -128,7 +128,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def decode_batch(self, rows: Ragged) -> list[str]:
-        """Returns the texts of many sequences of ids, in order."""
+        """Returns the texts of many ID sequences, in order."""
 
     @property
     @abstractmethod
@@ -136,7 +136,7 @@ class Tokenizer(ABC):
         """The pieces, in order of ids."""
 
     def words(self) -> list[str]:
-        """Returns the texts of the pieces, in order of ids, with escaped white space where the dialect has escapes."""
+        """Returns the piece texts in ID order, with escaped white space where the dialect has escapes."""
         return list(self.pieces)
 
     @abstractmethod
@@ -217,17 +217,17 @@ class Tokenizer(ABC):
 
     @property
     def eos_id(self) -> int | None:
-        """Id of the end of sentence; None if the vocabulary has none."""
+        """End-of-sentence ID, or None if the vocabulary has none."""
         return self._special_id("eos")
 
     @property
     def bos_id(self) -> int | None:
-        """Id of the start of sentence; None if the vocabulary has none."""
+        """Start-of-sentence ID, or None if the vocabulary has none."""
         return self._special_id("bos")
 
     @property
     def unk_id(self) -> int | None:
-        """Id of unknown text; None if the dialect can encode any text."""
+        """ID for unknown text, or None if the dialect can encode any text."""
         return self._special_id("unk")
 
     @property

@@ -137,7 +137,7 @@ def list_at(value: object, key: str, where: str) -> list[Any]:
 
 
 def read_ids(vocab: object, where: str) -> dict[str, int]:
-    """Returns the id of each token of a BPE model."""
+    """Returns each token's ID in a BPE model."""
     ids = object_at(vocab, "model.vocab", where)
     for token, value in ids.items():
         if not isinstance(value, int) or isinstance(value, bool):

@@ -125,7 +125,7 @@ class WordsTokenizer(Tokenizer):
         return self.inner.words()
 
     def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
-        """Returns spans in the text before the steps; those of a line are known if its characters can be traced."""
+        """Returns spans in the text before the steps; a line's spans are known if its characters can be traced."""
         changed = TextColumn.from_arrow(self.changed(lines.to_arrow(), 1))
         spans = self.inner.piece_spans(changed, rows)
         begins, ends, known = self.traced(lines, changed, spans.begins, spans.ends, rows.offsets)
@@ -139,7 +139,7 @@ class WordsTokenizer(Tokenizer):
         ends: npt.NDArray[np.int32],
         offsets: npt.NDArray[np.int64],
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
-        """Returns spans of changed lines as spans of the lines, and whether each line can be traced.
+        """Returns spans in changed lines as spans in the lines, and whether each line can be traced.
 
         A line can be traced if it has as many characters apart from white space as the changed one, in which an entity
         of Moses and its hyphen count as one.
@@ -176,7 +176,7 @@ class WordsTokenizer(Tokenizer):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of the vocabulary and of the steps with the content of their files."""
+        """SHA-256 (hex) of the vocabulary and the steps with their files' content."""
         return hashlib.sha256(json.dumps([self.inner.fingerprint, self._described]).encode()).hexdigest()
 
 
@@ -198,7 +198,7 @@ def save_chain(chain: Chain, path: Path, language: str, vocabulary: str) -> tupl
 
 
 def copy_name(path: Path, number: int, step: str, option: str) -> str:
-    """Returns the name of the copy of a file that an option of a step names."""
+    """Returns the copy's name for a file that a step's option names."""
     return f"{path.name.removesuffix(SUFFIX)}.{number}.{step}.{option}"
 
 
@@ -231,7 +231,7 @@ def copy_chain(path: Path, directory: Path) -> str:
 
 
 def _entry(step: Step[Any]) -> dict[str, Any]:
-    """Returns what a step's changes depend on: its options, and digests of files in the place of paths."""
+    """Returns what a step's changes depend on: its options, with file digests in place of paths."""
     name, options = step.spec
     copied = step.contents()
     others = options.model_dump(mode="json", exclude_unset=True, exclude=set(copied))

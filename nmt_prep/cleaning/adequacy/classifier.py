@@ -69,7 +69,7 @@ FEATURES = (
     *((f"sentences on the {side} side alone", -1) for side in SIDES),
 )
 """The features and their directions: 1 if a pair is never worse for a higher value, -1 if it is never better, 0 if it
-may be both. A classifier with these directions does not learn the defects of a corpus as marks of good pairs."""
+may be both. A classifier with these directions does not learn a corpus's defects as marks of good pairs."""
 
 _NAMES = [name for name, _ in FEATURES]
 SCORE = _NAMES.index("score")
@@ -105,7 +105,7 @@ def no_words(model: Model) -> tuple[Integers, Integers]:
 def count_words(
     model: Model, pairs: NumberedPairs, copies: Integers, sums: tuple[Integers, Integers], threads: int = 1
 ) -> None:
-    """Adds the words of pairs to the sums of a text, each pair as often as the model counted it (``copies``)."""
+    """Adds the words in pairs to a text's sums, each pair as often as the model counted it (``copies``)."""
     count_adequacy_words(model.aligner, pairs, copies, model.links, SCORE_OPTIONS, *sums, threads)
 
 
@@ -132,7 +132,7 @@ def features(
 
     Args:
         copies: how often the model counted each pair of the sample: int64.
-        sample: pairs of which the judged pairs are made; None if they are the judged pairs themselves.
+        sample: pairs from which the scored pairs are made, or None if they are the scored pairs themselves.
         origins: for each judged pair the pairs of the sample that it is made of: int32, shape ``[pairs, 2]``; -1 for
             none.
     """
@@ -163,7 +163,7 @@ def halves_of(source: TextColumn, target: TextColumn) -> Integers:
 
 
 def length_classes(pairs: MarkedPairs) -> Integers:
-    """Returns the class of the number of words of each pair's longer side; see :data:`CLASSES`: int64."""
+    """Returns the class for the word count of each pair's longer side; see :data:`CLASSES`: int64."""
     return np.searchsorted(CLASSES, np.maximum(pairs.source.sizes, pairs.target.sizes), side="right")
 
 

@@ -79,7 +79,7 @@ _EDGES = [round(number / 50 - 12, 2) for number in range(1201)]  # Edges of hist
 _LOWEST = 0.01  # Share of the good pairs of each length with values below 0
 
 _LEAST_OF_LENGTH = 200
-"""Minimum number of good pairs of a class of lengths for which a separate lowest value is computed."""
+"""Minimum number of good pairs in a length class for which a separate lowest value is computed."""
 
 _TREES, _LEAVES, _RATE, _PENALTY, _SMALLEST = 120, 8, 0.1, 1.0, 20
 
@@ -225,7 +225,7 @@ class _Corpus:
         return cls(model, reference, pairs, copies, (keys[0], keys[1]), halves_of(source, target), threads)
 
     def features(self, made: Made) -> Floats:
-        """Returns the features of pairs that are made of pairs of the corpus."""
+        """Returns the features of pairs that are made from the corpus's pairs."""
         given = (self.model, self.reference, made.pairs, self.copies, self.threads)
         return features(*given, sample=self.pairs, origins=made.origins)[0]
 

@@ -31,7 +31,7 @@ class Words:
 
     @property
     def sizes(self) -> Integers:
-        """The number of words of each line: int64, shape ``[lines]``."""
+        """Word count of each line: int64, shape ``[lines]``."""
         return np.diff(self.offsets)
 
     @property
@@ -56,14 +56,14 @@ class Words:
 
 @dataclass(frozen=True)
 class MarkedPairs:
-    """The words of both sides of pairs."""
+    """The words on both sides of pairs."""
 
     source: Words
     target: Words
 
     @classmethod
     def of(cls, model: Model, source: TextColumn, target: TextColumn, threads: int = 1) -> Self:
-        """Returns the words of pairs of lines."""
+        """Returns the words in pairs of lines."""
         if len(source) != len(target):
             raise ValueError("the sides have different numbers of lines")
         sides = zip(model.vocabularies, (source, target), strict=True)
@@ -237,7 +237,7 @@ def _bodies(words: Words, lines: Integers) -> tuple[Integers, Integers]:
 
 
 def _stretches(words: Words, lines: Integers, stretches: list[tuple[Integers | None, Integers | None]]) -> Words:
-    """Returns lines made of stretches of words; None is the begin or end of the line."""
+    """Returns lines made from stretches of words; None is the begin or end of the line."""
     begins = [words.offsets[lines] if begin is None else begin for begin, _ in stretches]
     ends = [words.offsets[lines + 1] if end is None else end for _, end in stretches]
     return words.joined(np.stack(begins, axis=1), np.stack(ends, axis=1))

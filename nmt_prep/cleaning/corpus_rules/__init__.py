@@ -1,7 +1,7 @@
 """Rules that need all pairs of a corpus.
 
-The `clean` stage applies them in rounds of their own. A module of this package defines the options of a rule; the
-module of the same name in :mod:`nmt_prep.cleaning.rules` applies the rule to a stream.
+The `clean` stage applies them in rounds of their own. A module in this package defines the options of a rule; the
+module with the same name in :mod:`nmt_prep.cleaning.rules` applies the rule to a stream.
 """
 
 from __future__ import annotations

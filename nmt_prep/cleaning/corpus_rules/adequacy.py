@@ -46,13 +46,13 @@ def incomplete_threshold(
 ) -> AutoThreshold:
     """Returns the highest threshold below which pairs are incomplete rather than complete, with estimates.
 
-    The values of a corpus are a mixture of the values of complete pairs, whose lower tail is a
-    :class:`~nmt_prep.cleaning.corpus_rules.translation.Tail`, and of the values of incomplete pairs. Each defect
-    contributes values like those of the pairs that were made with it. Expectation maximization finds the shares and the
-    tail that make the lower half of the values most likely.
+    A corpus's values are a mixture: values of complete pairs, whose lower tail is a
+    :class:`~nmt_prep.cleaning.corpus_rules.translation.Tail`, and values of incomplete pairs. Each defect contributes
+    values like the values of the pairs that were made with it. Expectation maximization finds the shares and the tail
+    that make the lower half of the values most likely.
 
     Args:
-        edges: ascending edges of the bins of all histograms, all of the same width; 5 bins are fitted as one.
+        edges: ascending bin edges of all histograms, all bins with the same width; 5 bins are fitted as one.
         score: a given threshold to make estimates for; None to find it.
     """
     counts = _merged(real)

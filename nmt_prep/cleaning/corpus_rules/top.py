@@ -26,7 +26,7 @@ from nmt_prep.config import Section
 TOP = "top"  # The name of the rule
 
 EDGES = tuple(round(-1 + step / 20, 2) for step in range(41))
-"""Edges of the histogram of scores, from -1 to 1; most scores are between 0 and 1."""
+"""Edges of the score histogram, from -1 to 1; most scores are between 0 and 1."""
 
 _DIGITS = 16
 _SIGN = 1 << 63
@@ -43,7 +43,7 @@ class TopOptions(Section):
     """The best pairs of a corpus by a score."""
 
     score: str = Field(min_length=1)
-    """a name of a score of the corpus: what the pairs are ordered by"""
+    """a name of a score in the corpus: what the pairs are ordered by"""
     keep: Annotated[float, BeforeValidator(_share)] = Field(gt=0, le=1, strict=False)
     """a share such as 80% or 0.8: how many of the pairs are kept"""
 

@@ -5,7 +5,7 @@ exchanged at random ("re-paired"); the others are clean. What a threshold loses 
 which is mostly hidden below the misaligned pairs. So the tail is modelled: its logarithm is a parabola that opens
 downwards, or a line. It is fitted, by maximum likelihood, to the counts of scores that few misaligned pairs reach, and
 continued to lower scores. All further pairs with lower scores count as misaligned. The mean and the deviation of the
-misaligned scores are estimated at the same time, from the scores of the corpus and of re-paired pairs.
+misaligned scores are estimated at the same time, from the corpus's scores and the scores of re-paired pairs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TranslationOptions(Section):
     learn: bool = False
     """true or false: learn from the corpora even if there is a model, and start from the model"""
     pairs: Count = Field(100_000, ge=1000)
-    """an integer >= 1000: the maximum number of pairs of a split to learn from, drawn at random"""
+    """an integer >= 1000: the maximum number of pairs per split to learn from, drawn at random"""
     action: Literal["drop", "report"] = "drop"
     """drop or report: report gives scores and estimates, and drops nothing"""
 
@@ -151,7 +151,7 @@ def auto_threshold(
     loses clean ones, and loses hardly any clean ones.
 
     Args:
-        edges: ascending edges of the bins of both histograms, all of the same width.
+        edges: ascending bin edges of both histograms, all bins with the same width.
         certain: weight of the mean and the deviation of the re-paired pairs, as a number of scores; their number by
             default.
         score: a given threshold to make estimates for, in whole bins; None to find it.
@@ -220,7 +220,7 @@ class _Mixture:
 
 
 class _Misaligned:
-    """The distribution of the scores of misaligned pairs: the scores of re-paired pairs, moved and stretched.
+    """The distribution of misaligned pairs' scores: the scores of re-paired pairs, moved and stretched.
 
     Attributes:
         density: the share of the pairs in each bin.

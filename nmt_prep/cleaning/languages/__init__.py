@@ -30,7 +30,7 @@ LabelNumbers: TypeAlias = "npt.NDArray[np.int32]"
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """The probabilities of an expected language and of its most probable rival, for each line."""
+    """The probabilities of an expected language and its most probable rival, for each line."""
 
     own: Probabilities  # sum of the probabilities of the expected labels: float32, shape `[lines]`
     rival: Probabilities  # probability of the most probable rival, or 0 if none is probable enough: float32, `[lines]`
@@ -38,7 +38,7 @@ class Contest:
 
 
 class LanguageIdentifier(ABC):
-    """A model that gives the probabilities of labels for lines of text. It is thread-safe.
+    """A model that gives label probabilities for lines of text. It is thread-safe.
 
     Every label has the probability 0 for a line in which the model knows nothing, such as an empty line.
 
@@ -54,7 +54,7 @@ class LanguageIdentifier(ABC):
 
         Args:
             text: the lines.
-            most: number of labels for each line; the number of labels of the model if that is smaller.
+            most: label count per line, or the model's label count if that is smaller.
 
         Returns:
             Indexes of :attr:`labels`, int32, and their probabilities, float32, both of shape ``[lines, most]``. If
@@ -72,7 +72,7 @@ class LanguageIdentifier(ABC):
         Args:
             text: the lines.
             own: indexes of the expected labels.
-            rivals: indexes of the labels of rivals.
+            rivals: indexes of the rivals' labels.
             least: rivals that are not more probable than this are ignored; the search is faster if it is higher.
         """
 

@@ -67,7 +67,7 @@ class Spoken(NamedTuple):
 
 @cache
 def spoken_of_tag(tag: str) -> Spoken | None:
-    """Returns the language of a BCP 47 tag or of a code such as ``eng_Latn``; None if it is neither."""
+    """Returns the language of a BCP 47 tag or a code such as ``eng_Latn``, or None if it is neither."""
     import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
 
     try:
@@ -86,7 +86,7 @@ def spoken_of_tag(tag: str) -> Spoken | None:
 
 
 def languages_of_labels(labels: Sequence[str]) -> list[Spoken | None]:
-    """Returns the language of each label of a model; None for labels that do not stand for a language."""
+    """Returns the language of each label in a model, or None for labels that do not stand for a language."""
     codes = [label.removeprefix(_PREFIX) for label in labels]
     with_scripts = any("_" in code for code in codes)
     return [spoken_of_tag(code if with_scripts else _NOT_ISO.get(code, code)) for code in codes]

@@ -159,7 +159,7 @@ def _scanners(patterns: tuple[tuple[str, bool, bool], ...]) -> tuple[ByteBPEScan
 
 
 def _pattern_of(step: Any) -> tuple[str, bool, bool] | None:
-    """Returns the argument of ``_scanners`` for a step of a pre-tokenizer; the pattern is "" for a step without one.
+    """Returns the ``_scanners`` argument for a pre-tokenizer step; the pattern is "" for a step without a pattern.
 
     Returns None for a step that the core does not implement.
     """

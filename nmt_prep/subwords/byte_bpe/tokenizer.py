@@ -3,7 +3,7 @@
 A pattern splits a line into pretokens. A pretoken starts as its bytes; the adjacent pair with the lowest merge rank is
 merged until no pair is left. A vocabulary with all 256 bytes can encode any text.
 
-Ids are the same as those of tiktoken and of Hugging Face's tokenizers for the same vocabulary. Characters that are
+You get the same IDs as from tiktoken and Hugging Face's tokenizers with the same vocabulary. Characters that are
 newer than the Unicode tables of these libraries are the exception: here letters, numbers and white space follow Unicode
 :attr:`ByteBPETokenizer.unicode_version`.
 """
@@ -92,10 +92,10 @@ class ByteBPETokenizer(Tokenizer):
         Args:
             lines: text, used unchanged; or its counted pretokens.
             size: number of tokens, including special tokens and bytes. A text without more pairs to merge gives fewer.
-            min_frequency: least number of occurrences of a pair to merge.
+            min_frequency: minimum count of a pair to merge.
             pad: name of the padding token, with id 0.
             eos: name of the end-of-sentence token, with id 1.
-            bos: name of the start-of-sentence token, with id 2; None for no such token.
+            bos: name of the start-of-sentence token, with id 2, or None for no such token.
             reserved: more special tokens, with the next ids.
             pattern: regular expression that matches the pretokens of lines; if the native core does not recognise it,
                 ``tokenizers`` splits the text, which is slower.
@@ -217,9 +217,8 @@ class ByteBPETokenizer(Tokenizer):
             lines: strings, or an Arrow string array (read in place).
             threads: native threads to use; None is one per available core.
             dropout: probability of skipping a possible merge, drawn again at every step (BPE-dropout).
-            seed: seed of the dropout; required with ``dropout``. The ids of a line depend on the seed and the text of
-                the line (of the pretoken, with a custom pattern), not on the line's number: use another seed for each
-                epoch.
+            seed: seed of the dropout; required with ``dropout``. A line's IDs depend on the seed and the line's text
+                (with a custom pattern, the pretoken's text), not on the line's index: use another seed for each epoch.
             first_line: not used; SentencePiece models draw by the number of a line.
 
         Raises:
@@ -257,7 +256,7 @@ class ByteBPETokenizer(Tokenizer):
         return rows if divided is None else divided.joined(rows)
 
     def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
-        """Returns the text of one sequence of ids, with special tokens as their names.
+        """Returns the text of one ID sequence, with special tokens as their names.
 
         Args:
             ids: the ids.
@@ -269,7 +268,7 @@ class ByteBPETokenizer(Tokenizer):
         return self.decode_batch(self._row(ids), errors)[0]
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """Returns the bytes of one sequence of ids, UTF-8 or not.
+        """Returns the bytes of one ID sequence, UTF-8 or not.
 
         Raises:
             EncodeError: an id has no token.
@@ -280,7 +279,7 @@ class ByteBPETokenizer(Tokenizer):
     def decode_batch(
         self, rows: Ragged, errors: Literal["strict", "replace"] = "strict", threads: int | None = None
     ) -> list[str]:
-        """Returns the texts of many sequences of ids, in order.
+        """Returns the texts of many ID sequences, in order.
 
         Raises:
             EncodeError: an id has no token, bytes are not UTF-8, or the offsets do not fit the values.
@@ -288,7 +287,7 @@ class ByteBPETokenizer(Tokenizer):
         return self._model.decode(*rows.contiguous(), threads or available_cores(), errors == "replace")
 
     def encode_pretokens(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns the ids of texts each of which is a pretoken."""
+        """Returns the IDs of texts, each of which is a pretoken."""
         whole = ByteBPESplitter([], False, False, [], [])
         return Ragged(*self._model.encode(column.data, column.offsets, whole, threads, 0.0, 0))
 

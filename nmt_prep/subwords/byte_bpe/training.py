@@ -46,7 +46,7 @@ class PretokenCounts(TextCounts[ByteBPEWordCounter]):
 
     @classmethod
     def of(cls, lines: Lines, pattern: str, threads: int | None) -> Self:
-        """Returns the counts of lines; arguments and errors are those of the constructor and of :meth:`add`."""
+        """Returns the counts of lines; arguments as for the constructor, errors as from :meth:`add`."""
         counts = cls(pattern)
         counts.add(lines, threads)
         return counts

@@ -46,7 +46,7 @@ class ByteBPEVocabulary:
         return tuple(pieces)
 
     def fingerprint(self) -> str:
-        """Returns the SHA-256 (hex) of the vocabulary and of the versions of Unicode or libraries in use."""
+        """Returns the SHA-256 (hex) of the vocabulary and the Unicode or library versions in use."""
         how = self.pretokenization
         digest = hashlib.sha256(f"byte_bpe\n{_readers(how)}\n{how.add_prefix_space} {self.whole_words}\n".encode())
         added = sorted(self.added.items(), key=lambda item: item[1].id)

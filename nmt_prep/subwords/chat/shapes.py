@@ -236,14 +236,14 @@ def _ends_open(text: str) -> bool:
 
 
 def _pieces(turn: str, added: Mapping[str, AddedToken]) -> list[int | str]:
-    """Returns the ids of the added tokens of a text, and the texts between them; borders hide no white space."""
+    """Returns the IDs of a text's added tokens, and the texts between them; borders hide no white space."""
     if not added:
         return [turn]
     return list(AddedTokenFinder(added).cut(turn))
 
 
 def encoded(tokenizer: Tokenizer, texts: Sequence[str], first: bool) -> list[list[int]]:
-    """Returns the ids of texts without names of special tokens; ``first`` if they begin a row."""
+    """Returns the IDs of texts without special token names; ``first`` if they begin a row."""
     encode: Callable[..., object] = tokenizer.encode_batch if first else tokenizer.encode_after_token
     return encode(texts, threads=1).to_lists()  # type: ignore[attr-defined, no-any-return]
 
@@ -289,7 +289,7 @@ def _treatment(template: ChatTemplate, system: str | None, around: tuple[str, st
 def rendered_pairs(
     template: ChatTemplate, system: str | None, around: tuple[str, str, str], pairs: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str] | None]:
-    """Returns what the template makes of prompts and answers; None if it writes other text around them."""
+    """Returns the template's output for prompts and answers, or None if it writes other text around them."""
     before, between, after = around
     made: list[tuple[str, str] | None] = []
     for text, _ in template.render([(conversation(system, pair), False) for pair in pairs]):

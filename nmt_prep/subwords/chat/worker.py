@@ -6,8 +6,8 @@ nmt_prep, so that it starts quickly.
 
 Standard input and output are lines of JSON. The first line has ``path`` (``sys.path`` of the parent), the ``template``,
 and its ``variables``. The reply is an error and its line or null, or the texts that the template looks for in messages.
-Each other line is a list of conversations, each a pair of messages and whether to add the prompt of the answer. Their
-reply is a list: the text and the spans of its generation blocks, or null, an error and its line or null.
+Each other line is a list of conversations; a conversation is a pair: messages, and whether to add the answer's prompt.
+Their reply is a list: the text and the spans of its generation blocks, or null, an error and its line or null.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _left(characters: int, text: str) -> int:
 
 
 def _searched(tree: Any) -> list[str]:
-    """Returns the texts in tests such as ``'</think>' in content``, and the arguments of methods of texts."""
+    """Returns the texts in tests such as ``'</think>' in content``, and the arguments of text methods."""
     from jinja2 import nodes  # noqa: PLC0415  (jinja2, as above)
 
     found: list[Any] = []

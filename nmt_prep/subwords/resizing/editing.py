@@ -54,7 +54,7 @@ class EditableVocabulary(ABC):
         fixed: by id, True for a piece that must stay: bool, shape ``[pieces]``.
         scores: unigram models: the score of each id, 0 for others; None for BPE.
         lowest: unigram models: the id of the lowest score, which decides on the score of unknown characters.
-        fixed_ids_reason: reason why new pieces would change the ids of old ones; None if they do not.
+        fixed_ids_reason: why new pieces would change old pieces' IDs, or None if they do not.
     """
 
     scores: npt.NDArray[np.float64] | None = None
@@ -82,7 +82,7 @@ def editable(tokenizer: Tokenizer, path: Path, where: str) -> EditableVocabulary
     """Returns the vocabulary that was loaded from a file, for editing.
 
     Args:
-        where: the key and name of the file, for messages.
+        where: the file's key and name, for messages.
 
     Raises:
         VocabularyError: the vocabulary cannot be edited safely; the message has the reason.

@@ -76,7 +76,7 @@ def learned_pieces(
 
 
 def piece_rate(tokenizer: Tokenizer, words: CountColumns, threads: int) -> float:
-    """Returns the number of pieces per character of words; an unknown character counts as four."""
+    """Returns the piece count per character of words; an unknown character counts as four."""
     rows, counts = _ids(tokenizer, words.texts, threads), _character_counts(words)
     lacking = sum(counts[character] for character in tokenizer.uncovered([*counts]))
     return (int((rows.lengths * words.counts).sum()) + _MOST_BYTES * lacking) / max(sum(counts.values()), 1)
@@ -104,7 +104,7 @@ def _starts(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
 
 
 def _characters(tokenizer: Tokenizer, words: CountColumns) -> list[str]:
-    """Returns the characters of words without a piece of their own, the most frequent first."""
+    """Returns the characters in words that have no piece of their own, by descending frequency."""
     seen = [each for each in _character_counts(words) if each.isprintable() and not each.isspace()]
     if isinstance(tokenizer, ByteBPETokenizer):
         rows = tokenizer.encode_pretokens(TextColumn.from_strings(seen), 1)

@@ -20,12 +20,12 @@ def kept_ids(
 ) -> Ids:
     """Returns the ids of the pieces that stay, ascending.
 
-    A used piece keeps the pieces on the way to it: all merges then happen as before, and in the same order. The best
-    segmentation of a unigram model consists of used pieces, and stays the best among fewer.
+    A used piece keeps the pieces on the way to it: all merges then happen as before, and in the same order. A unigram
+    model's best segmentation consists of used pieces, and stays the best among fewer.
 
     Args:
-        counts: number of occurrences of each id: int64, shape ``[pieces]``.
-        min_count: least number of occurrences of a used piece.
+        counts: count of each ID: int64, shape ``[pieces]``.
+        min_count: minimum count of a used piece.
     """
     stays = vocabulary.fixed | (counts >= min_count)
     stays[[*keep]] = True

@@ -88,7 +88,7 @@ class NativeModel:
 
     @property
     def numbering(self) -> bytes:
-        """The numbering of pieces in the file, as JSON; empty for none."""
+        """The ID layout of pieces in the file, as JSON, or an empty text without layout."""
         return self.native.numbering
 
     def normalized(self, column: TextColumn) -> list[str]:
@@ -119,13 +119,13 @@ class NativeModel:
         return Ragged(*self.native.sample(column.data, column.offsets, no_marks(), threads, *sampling, first_line))
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
-        """Returns the text of each row of ids."""
+        """Returns the text of each ID row."""
         if self._library is not None:
             return self._library.decode(rows.to_lists())
         return self.native.decode(*rows.contiguous(), threads)
 
     def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
-        """Returns the spans of pieces; each piece of a byte has the span of the whole character."""
+        """Returns piece spans; each byte piece has the span of the whole character."""
         if self._tracer is None:
             nowhere = np.zeros(len(rows.values), np.int32)
             return PieceSpans(nowhere, nowhere, np.zeros(len(rows), np.bool_))
@@ -189,7 +189,7 @@ class LibraryModel:
         return Ragged(self._ids[rows.values], rows.offsets)
 
     def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """Returns the text of each row of ids; ids that the layout adds to the model give no text."""
+        """Returns the text of each ID row; IDs that the layout adds to the model give no text."""
         texts = []
         for row in rows:
             for i in row:

@@ -104,7 +104,7 @@ class JsonModel:
         return divided.joined(Ragged.joined(rows))
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
-        """Returns the text of each row of ids."""
+        """Returns the text of each ID row."""
         return self._model.decode(*rows.contiguous(), threads)
 
     def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
@@ -113,7 +113,7 @@ class JsonModel:
 
     @functools.cached_property
     def _text_sizes(self) -> npt.NDArray[np.int64]:
-        """Bytes of the text of each piece, without white space; more than any line for the unknown piece."""
+        """Size of each piece's text in bytes, without white space; the unknown piece has more than any line."""
         dropped = str.maketrans("", "", SPACE + _WHITE)
         sizes = [len(piece.translate(dropped).encode()) for piece in self.pieces]
         for number, kind in enumerate(self.file.types):
@@ -136,7 +136,7 @@ class JsonModel:
         return DividedLines.of(lines, self._parts)
 
     def _parts(self, line: str) -> Iterator[bytes | int]:
-        """Yields the ids of the added tokens of a line, and the normalised texts between them."""
+        """Yields the IDs of a line's added tokens, and the normalized texts between them."""
         for part in [line] if self._finder is None else self._finder.cut(line):
             if isinstance(part, int):
                 yield part

@@ -1,4 +1,4 @@
-"""Reads a ``tokenizer.json`` whose pieces are those of a SentencePiece model: a unigram model, or BPE of characters.
+"""Reads a ``tokenizer.json`` whose pieces come from a SentencePiece model: a unigram model, or BPE of characters.
 
 The native core runs the normalizer steps ``Strip``, ``Precompiled``, ``Strip`` and the steps for spaces, in this order.
 If a normalizer has other steps, ``tokenizers`` runs all steps up to the last of the others.
@@ -298,7 +298,7 @@ def _unknown(model: dict[str, Any], kind: str, ids: Mapping[str, int], where: st
 def _typed(
     ids: Mapping[str, int], added: Mapping[str, AddedToken], unknown: int | None, byte_fallback: bool, where: str
 ) -> tuple[tuple[str, ...], tuple[PieceType, ...]]:
-    """Returns the texts and the types of the pieces in order of ids."""
+    """Returns the piece texts and types in ID order."""
     numbers = {**{name: token.id for name, token in added.items()}, **ids}
     pieces = names_by_id(numbers, where, MOST_PIECES)
     types = [PieceType.UNUSED] * len(pieces)

@@ -38,7 +38,7 @@ class PieceType(IntEnum):
 
 
 class Pieces(NamedTuple):
-    """Pieces of a model in order of their ids."""
+    """A model's pieces in ID order."""
 
     texts: TextColumn  # the pieces
     scores: npt.NDArray[np.float32]  # their scores, float32, shape `[pieces]`
@@ -74,13 +74,13 @@ def fields(values: Sequence[tuple[int, Value]]) -> Iterator[bytes]:
 
 
 def message(number: int, *contents: bytes) -> Iterator[bytes]:
-    """Yields the parts of a field of bytes; joining them here would copy long rules of normalization."""
+    """Yields the parts of a bytes field; joining them here would copy long normalization rules."""
     yield varint(number << 3 | 2) + varint(sum(map(len, contents)))
     yield from contents
 
 
 def varint(number: int) -> bytes:
-    """Returns the varint of an integer of at most 64 bits, as protocol buffers encode it."""
+    """Returns the varint for an integer with at most 64 bits, as protocol buffers encode it."""
     number &= (1 << 64) - 1
     out = bytearray()
     while number > 0x7F:

@@ -114,7 +114,7 @@ class NumberedModel:
             at = stop
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
-        """Returns the text of each row of ids, without special pieces."""
+        """Returns the text of each ID row, without special pieces."""
         if len(rows.values) and not 0 <= rows.values.min() <= rows.values.max() < len(self.pieces):
             raise EncodeError(f"an id is not in the vocabulary, which has {len(self.pieces)} pieces")
         ids = self._ids_in_file[rows.values]

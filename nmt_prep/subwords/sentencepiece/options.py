@@ -1,4 +1,4 @@
-"""Options of the training of SentencePiece models: their fields in the model's file, defaults and valid values."""
+"""Training options for SentencePiece models: their fields in the model's file, defaults and valid values."""
 
 from __future__ import annotations
 

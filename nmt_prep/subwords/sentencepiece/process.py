@@ -110,11 +110,11 @@ def _model(reply: BinaryIO, status: int, log: str) -> bytes:
 
 
 class TrainingLog:
-    """Turns lines of the log into calls of a progress callback.
+    """Turns log lines into calls of a progress callback.
 
     - ``("step", {"step": …})``: a step of the training started; the text names it.
-    - ``("iteration", {"iteration": …, "size": …, "target": …})``: unigram models: number of finished iterations of
-      expectation maximisation, and number of remaining candidate pieces.
+    - ``("iteration", {"iteration": …, "size": …, "target": …})``: unigram models: how many expectation maximization
+      iterations are finished, and how many candidate pieces remain.
     - ``("merges", {"size": …, "target": …})``: BPE models: current and final number of pieces.
     - ``("skipped", {"lines": …})``: number of skipped lines, which are too long for the library.
     """

@@ -1,6 +1,6 @@
 """The SentencePiece dialect: models of the ``sentencepiece`` library, run by the native core.
 
-For BPE and unigram models, ids and texts are the same as those of ``EncodeAsIds`` and ``DecodeIds`` in version 0.2.3 of
+For BPE and unigram models, you get the same IDs and texts as from ``EncodeAsIds`` and ``DecodeIds`` in version 0.2.3 of
 the library. The library itself runs word and character models, and models with features that the core does not support;
 :attr:`SentencePieceTokenizer.library_reason` and the log then give the reason.
 
@@ -46,7 +46,7 @@ class SentencePieceTokenizer(Tokenizer):
     def __init__(
         self, model: bytes, *, id_layout: IdLayout = "sentencepiece", where: str = "the tokenizer.json"
     ) -> None:
-        """Makes a tokenizer from the bytes of a ``.model`` file, or of a ``tokenizer.json``.
+        """Makes a tokenizer from the bytes of a ``.model`` file or a ``tokenizer.json``.
 
         Args:
             model: the file's bytes.
@@ -107,7 +107,7 @@ class SentencePieceTokenizer(Tokenizer):
         """Trains a model, in memory.
 
         The native core trains BPE and unigram models, except with a few options; the ``sentencepiece`` library trains
-        all others. The bytes are the same as those of version 0.2.3 of the library.
+        all others. You get the same bytes as from version 0.2.3 of the library.
 
         The same lines and options give the same bytes on any machine: lines are not shuffled, and the library uses a
         fixed number of threads. All lines are used, or the first ``input_sentence_size`` lines if this option is set.
@@ -123,9 +123,9 @@ class SentencePieceTokenizer(Tokenizer):
             user_defined_symbols: texts that always become one piece.
             normalization_rule_name: ``nmt_nfkc``, ``nfkc``, ``nmt_nfkc_cf``, ``nfkc_cf`` or ``identity``.
             pad_id: id of padding; batches are padded with 0. None omits the piece.
-            eos_id: id of the end of sentence; 1 as in Tensor2Tensor's vocabularies. None omits the piece.
+            eos_id: end-of-sentence ID; 1 as in Tensor2Tensor's vocabularies. None omits the piece.
             unk_id: id of unknown text.
-            bos_id: id of the start of sentence. None omits the piece.
+            bos_id: start-of-sentence ID. None omits the piece.
             progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read, then with ``step``,
                 ``iteration``, ``merges`` and ``skipped`` events of the training.
             memory: bytes of memory that training may use; None means no limit. Checked while the lines are read.
@@ -272,7 +272,7 @@ class SentencePieceTokenizer(Tokenizer):
         return Ragged.joined([engine.encode(column, count, continued=True) for column in text_columns(lines)])
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Returns the text of one sequence of ids.
+        """Returns the text of one ID sequence.
 
         Raises:
             EncodeError: an id is not in the vocabulary.
@@ -287,7 +287,7 @@ class SentencePieceTokenizer(Tokenizer):
         return self.decode_batch(Ragged.from_lists([row]))[0]
 
     def decode_batch(self, rows: Ragged, threads: int | None = None) -> list[str]:
-        """Returns the texts of many sequences of ids, in order; control pieces give no text, byte pieces their bytes.
+        """Returns the texts of many ID sequences, in order; control pieces give no text, byte pieces their bytes.
 
         Raises:
             EncodeError: an id is not in the vocabulary, or the offsets do not fit the values.

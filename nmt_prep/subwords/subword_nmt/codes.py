@@ -27,7 +27,7 @@ _OTHERS = (
     (re.compile(r"[^\t]+\t-?\d+(\.\d+)?$"), "a list of pieces, such as SentencePiece's .vocab"),
     (re.compile(r"[A-Za-z0-9+/]+=* \d+$"), "a list of tokens and numbers; name the codes themselves"),
 )
-"""What the first line of another kind of file looks like, and the name of this kind."""
+"""What another file kind's first line looks like, and the kind's name."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Codes:
     word_end_apart: bool = False  # True for version 0.1, where the end of a word is a symbol of its own at first
 
     def text(self) -> str:
-        """Returns the content of a file of codes."""
+        """Returns the content of a codes file."""
         version = "" if self.word_end_apart else "#version: 0.2\n"
         return version + "".join(f"{left} {right}\n" for left, right in self.merges)
 
 
 def looks_like_codes(head: bytes) -> bool:
-    """Returns True if a file that starts with these bytes has codes: with a version, of fastBPE, or of version 0.1."""
+    """Returns True if a file that starts with these bytes has codes: with a version, fastBPE's, or version 0.1."""
     first, end, _ = head.decode("utf-8", "replace").partition("\n")
     if first.startswith("#version:") or _FAST.fullmatch(first):
         return True
@@ -71,8 +71,8 @@ def looks_like_list(head: bytes) -> bool:
 def read_pieces(path: Path) -> list[str]:
     """Returns the pieces of a trainer's vocabulary file in the order of their ids, special pieces included.
 
-    The files are those of Marian and Sockeye, lists of tokens such as those of tensorflow/nmt and OpenNMT-tf, and lists
-    to which the trainer adds its special pieces: fairseq's and subword-nmt's, OpenNMT-py's, JoeyNMT's.
+    The files are Marian's and Sockeye's, token lists such as tensorflow/nmt's and OpenNMT-tf's, and lists to which the
+    trainer adds its special pieces: fairseq's and subword-nmt's, OpenNMT-py's, JoeyNMT's.
     """
     text = text_of(path, read_vocabulary(path))
     first = text.partition("\n")[0]

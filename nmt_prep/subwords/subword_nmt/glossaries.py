@@ -29,7 +29,7 @@ class Glossaries:
             raise VocabularyError(f"the glossaries {list(expressions)} are not regular expressions: {error}") from error
 
     def cut(self, column: TextColumn, threads: int) -> list[tuple[str, Parts]]:
-        """Returns the parts of the words of lines that an expression matches."""
+        """Returns the parts of the words in lines that an expression matches."""
         counter = SubwordNMTWordCounter()
         counter.add(column.data, column.offsets, threads)
         data, offsets, _ = counter.columns()
@@ -45,7 +45,7 @@ class Glossaries:
         return found
 
     def parts(self, word: str) -> Parts | None:
-        """Returns the parts of a word; None if it is segmented as any other word."""
+        """Returns a word's parts, or None if the word is segmented like any other word."""
         segments = [word]
         for expression in self._each:
             segments = list(chain.from_iterable(_split(segment, *expression) for segment in segments))
@@ -54,7 +54,7 @@ class Glossaries:
 
 
 def _split(segment: str, whole: re.Pattern[str], part: re.Pattern[str], kept: re.Pattern[str]) -> list[str]:
-    """Splits a segment at the matches of an expression; the text of its groups is repeated, as in the original."""
+    """Splits a segment at an expression's matches; the text in its groups is repeated, as in the original."""
     if whole.match(segment) or not part.search(segment):
         return [segment]
     *segments, ending = kept.split(segment)

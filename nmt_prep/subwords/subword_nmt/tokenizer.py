@@ -1,7 +1,7 @@
-r"""The dialect of subword-nmt: BPE of the characters of words, which spaces separate.
+r"""The dialect of subword-nmt: BPE over the characters in words, which spaces separate.
 
-Codes and pieces are the same as those of subword-nmt 0.3.8, byte for byte, for lines that end at ``\n`` only. Ids are
-those of a list of pieces: special pieces first, then the pieces of the training text or of a vocabulary file.
+Codes and pieces are the same as those of subword-nmt 0.3.8, byte for byte, for lines that end at ``\n`` only. IDs
+follow a list of pieces: special pieces first, then the pieces from the training text or from a vocabulary file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _USUAL = {
 
 
 class SubwordNMTTokenizer(Tokenizer):
-    """Codes of subword-nmt and the ids of pieces; or a list of the words of text that is segmented already."""
+    """The codes of subword-nmt and the piece IDs; or a list of the words in text that is segmented already."""
 
     dialect = "subword_nmt"
 
@@ -61,7 +61,7 @@ class SubwordNMTTokenizer(Tokenizer):
         Args:
             codes: the merges; None if words are pieces already.
             known: merges that made other pieces are undone, as with a vocabulary of subword-nmt; None to undo none.
-            counts: counts of pieces in the text of this side, before merges are undone, for :meth:`vocabulary`.
+            counts: piece counts in this side's text, before merges are undone, for :meth:`vocabulary`.
         """
         if not separator or set(separator) & set(" \r\n"):
             raise VocabularyError(f"the separator is {separator!r}; give characters that are not white space")
@@ -133,8 +133,8 @@ class SubwordNMTTokenizer(Tokenizer):
     ) -> Self:
         """Learns the codes of learn-bpe from the same lines; of learn-joint-bpe-and-vocab, from the lines of all sides.
 
-        Ids are those of ``<pad> </s> <unk> <s>``, of the reserved pieces, and of the pieces of the segmented lines: the
-        most frequent first, of equally frequent ones the lowest by code points. Other symbols of the codes follow.
+        IDs go first to ``<pad> </s> <unk> <s>``, then to the reserved pieces, then to the pieces in the segmented
+        lines: by descending frequency, equally frequent pieces by code points. Other symbols of the codes follow.
 
         Args:
             other: lines of the other side, from which the codes are learned too; the threshold is for each side.
@@ -193,7 +193,7 @@ class SubwordNMTTokenizer(Tokenizer):
     ) -> Self:
         """Reads codes of subword-nmt or fastBPE; or a file that :meth:`save` wrote with the suffix ``.json``.
 
-        Without a vocabulary, the ids are those of ``<pad> </s> <unk> <s>``, and of all symbols of the codes.
+        Without a vocabulary, IDs go to ``<pad> </s> <unk> <s>`` and to all symbols in the codes.
 
         Args:
             threshold: least count of a token that is not undone; None for any.
@@ -340,11 +340,11 @@ class SubwordNMTTokenizer(Tokenizer):
         return column.data, column.offsets, [] if self._cutter is None else self._cutter.cut(column, threads)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Returns the text of one sequence of ids."""
+        """Returns the text of one ID sequence."""
         return self.decode_batch(Ragged.from_lists([list(ids)]))[0]
 
     def decode_batch(self, rows: Ragged) -> list[str]:
-        """Returns the texts of many sequences of ids, in order."""
+        """Returns the texts of many ID sequences, in order."""
         values, offsets = rows.contiguous()
         if len(values) and not 0 <= int(values.min()) <= int(values.max()) < len(self._pieces):
             raise EncodeError(
@@ -356,7 +356,7 @@ class SubwordNMTTokenizer(Tokenizer):
         return texts
 
     def join(self, lines: pa.Array) -> pa.Array:
-        """Returns the text of lines of pieces: the pieces of each word joined."""
+        """Returns the text of piece lines: each word's pieces joined."""
         joined = pc.replace_substring(lines, pattern=f"{self.separator} ", replacement="")
         cut = pc.utf8_slice_codeunits(joined, 0, -len(self.separator))
         return pc.if_else(pc.ends_with(joined, self.separator), cut, joined)

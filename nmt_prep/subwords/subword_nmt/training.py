@@ -38,14 +38,14 @@ class WordCounts(TextCounts[SubwordNMTWordCounter]):
 
     @classmethod
     def of(cls, lines: Lines, threads: int | None = None) -> Self:
-        """Returns the counts of lines; errors are those of :meth:`add`."""
+        """Returns the counts of lines; raises the same errors as :meth:`add`."""
         counts = cls()
         counts.add(lines, threads)
         return counts
 
     @classmethod
     def joined(cls, sides: Sequence[WordCounts]) -> WordCounts:
-        """Returns the counts of all sides; those of a single side as they are."""
+        """Returns the counts of all sides together; a single side's counts are returned unchanged."""
         if len(sides) == 1:
             return sides[0]
         counts = cls()
@@ -72,7 +72,7 @@ def learn_codes(
     progress: ProgressCallback | None,
     threads: int,
 ) -> Codes:
-    """Learns merges; arguments are those of :meth:`SubwordNMTTokenizer.train`."""
+    """Learns merges; takes the same arguments as :meth:`SubwordNMTTokenizer.train`."""
     if merges is not None and total_symbols is not None:
         raise TrainingError("merges and total_symbols exclude each other; give one of them")
     wanted = total_symbols or (DEFAULT_MERGES if merges is None else merges)

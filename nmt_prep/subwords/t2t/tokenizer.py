@@ -1,6 +1,6 @@
 """The subword dialect of Tensor2Tensor: greedy longest match over escaped tokens.
 
-Vocabulary files, ids and texts are the same as those of ``SubwordTextEncoder`` in tensor2tensor 1.15.7, bit for bit. A
+You get the same vocabulary files, IDs and texts as from ``SubwordTextEncoder`` in tensor2tensor 1.15.7, bit for bit. A
 line is split into tokens: runs of letters and numbers, and runs of all other characters. Within a token, underscores,
 backslashes and characters outside the vocabulary's alphabet are escaped, and an underscore marks its end. Segmentation
 is greedy longest match from left to right.
@@ -135,7 +135,7 @@ class T2TTokenizer(Tokenizer):
         return ids
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Returns the text of one sequence of ids; ids outside the vocabulary are ignored."""
+        """Returns the text of one ID sequence; ignores IDs outside the vocabulary."""
         known = [i if 0 <= i < len(self._pieces) else -1 for i in ids]
         return self.decode_batch(Ragged.from_lists([known]))[0]
 
@@ -155,7 +155,7 @@ class T2TTokenizer(Tokenizer):
         return Ragged.joined(parts)
 
     def decode_batch(self, rows: Ragged, threads: int | None = None) -> list[str]:
-        """Returns the texts of many sequences of ids, in order; ids outside the vocabulary are ignored.
+        """Returns the texts of many ID sequences, in order; ignores IDs outside the vocabulary.
 
         Raises:
             EncodeError: the offsets do not fit the values.

@@ -1,7 +1,7 @@
 """Builds the pieces of a Tensor2Tensor vocabulary from counted tokens.
 
-The vocabulary is the same as that of ``SubwordTextEncoder.build_to_target_size`` in tensor2tensor 1.15.7, byte for
-byte. The native core uses another algorithm (``t2t_trainer.h``), linear in the total length of the distinct tokens.
+You get the same vocabulary as from ``SubwordTextEncoder.build_to_target_size`` in tensor2tensor 1.15.7, byte for byte.
+The native core uses another algorithm (``t2t_trainer.h``), linear in the total length of the distinct tokens.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def build_pieces(
     """Returns the pieces of the vocabulary with the size nearest to ``size``, in order of ids.
 
     Bisection between 1 and 1000 finds the minimum count of a piece; it stops early within 1% of the size. A minimum
-    count is skipped if an upper bound of its number of pieces is far too small already.
+    count is skipped if an upper bound for its piece count is far too small already.
     """
     if size < 1:
         raise TrainingError(f"vocabulary size {size}: it must be 1 or more")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 from html import escape
 from typing import Any
-
-from mkdocs.utils import get_relative_url
 
 from nmt_prep import __version__
 
@@ -20,9 +19,9 @@ def on_config(config: Any) -> Any:
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
     """Adds the picture to a page; previews need its full address, so set ``site_url`` where the site is published."""
-    picture = f"{config.site_url}{PICTURE}" if config.site_url else get_relative_url(PICTURE, page.url)
+    relative = posixpath.relpath(PICTURE, posixpath.dirname(page.url) or ".")
+    picture = f"{config.site_url}{PICTURE}" if config.site_url else relative
     values = {"og:title": page.title, "og:description": config.site_description, "og:image": picture}
     lines = [f'<meta property="{key}" content="{escape(str(value))}">' for key, value in values.items()]
-    return output.replace(
-        "</head>", "\n".join([*lines, '<meta name="twitter:card" content="summary_large_image">', "</head>"]), 1
-    )
+    lines += ['<meta name="twitter:card" content="summary_large_image">', "</head>"]
+    return output.replace("</head>", "\n".join(lines), 1)

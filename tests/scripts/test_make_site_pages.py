@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from types import SimpleNamespace
 
 import make_site_pages
 import pytest
+import site_hooks
 import yaml
 from make_site_pages import BrokenLinkError, documented, listing, listing_anchor, navigation, relinked
 
@@ -79,3 +81,19 @@ def test_a_listing_shows_whole_files(tmp_path: Path) -> None:
         "# Files\n\n## LICENSE\n\n```text\nFree.\n```\n\n## a.yaml\n\n```yaml\nname: a\n```\n"
     )
     assert listing_anchor("toy-byte-bpe.yaml") == "toy-byte-bpeyaml"
+
+
+@pytest.mark.parametrize(
+    ("site_url", "picture"),
+    [(None, "../pictures/social.png"), ("https://a.example/nmt/", "https://a.example/nmt/pictures/social.png")],
+)
+def test_a_page_shows_the_version_and_names_the_preview_picture(site_url: str | None, picture: str) -> None:
+    config = SimpleNamespace(site_name="nmt_prep", site_url=site_url, site_description="Pairs")
+    assert site_hooks.on_config(config).site_name == f"nmt_prep {nmt_prep.__version__}"
+    page = SimpleNamespace(title="A & b", url="api/a.html")
+    assert site_hooks.on_post_page("<head></head>", page, config) == (
+        '<head><meta property="og:title" content="A &amp; b">\n<meta property="og:description" content="Pairs">\n'
+        f'<meta property="og:image" content="{picture}">\n'
+        '<meta name="twitter:card" content="summary_large_image">\n</head>'
+    )
+    assert (REPOSITORY / "docs" / site_hooks.PICTURE).stat().st_size <= 150_000

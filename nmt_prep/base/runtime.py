@@ -108,7 +108,7 @@ def kept(most: int = 1) -> Callable[[Callable[[*Key], Content]], Callable[[*Key]
 _GUARD = ("/bin/sh", "-c", "read line || kill -KILL 0")  # Kills its process group if its input ends without a line
 
 _running: set[int] = set()  # Process groups of the programs that run
-_stops = 0  # Number of calls of `end_children`
+_stops = 0  # Number of `end_children` calls
 
 _unstoppable: set[int] = set()  # Threads within `unstoppable`
 

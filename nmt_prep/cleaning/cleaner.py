@@ -36,7 +36,7 @@ Mask: TypeAlias = "npt.NDArray[np.bool_]"
 class Judged:
     """A batch after cleaning."""
 
-    # the fixed lines of each side of the corpus: `large_string` arrays of all pairs, dropped ones included
+    # the fixed lines on each side of the corpus: `large_string` arrays for all pairs, dropped ones included
     text: Mapping[Side, pa.Array]
     # the reason for which each pair is dropped, as an index into `names`, or -1 for pairs that are kept: int16, shape
     # `[pairs]`

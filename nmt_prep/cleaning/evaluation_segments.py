@@ -105,12 +105,12 @@ Kinds: TypeAlias = "npt.NDArray[np.uint8]"
 class Matches:
     """The segments that a batch of pairs contains."""
 
-    closest: Numbers  # the number of the closest segment of each pair, -1 for none: int64, shape `[pairs]`
+    closest: Numbers  # the index of each pair's closest segment, -1 without one: int64, shape `[pairs]`
     kinds: Kinds  # how that segment matches, as an index into `KINDS`: uint8, shape `[pairs]`
     # the share of that segment's n-grams in the pair, 1 if lines are the same: float64, shape `[pairs]`
     shares: npt.NDArray[np.float64]
     found: Numbers  # the numbers of all segments that some pair matches, ascending: int64, shape `[found]`
-    found_kinds: Kinds  # the closest kind of match of each of these segments: uint8, shape `[found]`
+    found_kinds: Kinds  # the closest match kind for each of these segments: uint8, shape `[found]`
 
 
 class SegmentIndex:

@@ -210,7 +210,7 @@ _LEAST_LETTERS = 20
 _LEAST_OF_SCRIPT = 0.1
 
 _LEAST_SHARE = 0.01  # Minimum share of the lines for a language to be reported
-_LOOKED_AT = 200  # Number of sentences of a document whose languages are identified
+_LOOKED_AT = 200  # Number of sentences per document whose languages are identified
 
 _LEAST_LINES = 5
 _LEAST_FITTING = 0.5

@@ -21,8 +21,8 @@ from nmt_prep.corpora import PairBatch
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Judged
 
-LARGE_SHARE = 0.05  # Greatest share of the segments of a set that a corpus may contain without a warning
-EXAMPLES = 20  # Maximum number of examples of a set and a corpus in the report
+LARGE_SHARE = 0.05  # Maximum share of a set's segments that a corpus may contain without a warning
+EXAMPLES = 20  # Maximum number of examples per set and corpus in the report
 
 
 @dataclass(frozen=True)

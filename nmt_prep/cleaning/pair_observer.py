@@ -61,7 +61,7 @@ class SideFacts:
     """Counts for the lines on one side."""
 
     lines: int = 0
-    # upper limit of the occurrences of a line, by its hash; for all frequent lines and perhaps others
+    # upper limit for a line's count, by its hash; for all frequent lines and perhaps others
     frequent: dict[int, int] = field(default_factory=dict)
     examined: int = 0  # number of lines in the sample
     # number of lines in the sample mostly in a script of another language, without lines that equal the other side

@@ -33,7 +33,7 @@ class CommonPair:
     """A pair of one file and the closest pair of the other."""
 
     kind: str  # how they match
-    share: float  # the share of the n-grams of `b` that are in `a`, 1 if sides are the same
+    share: float  # the share of `b`'s n-grams that are in `a`, 1 if sides are the same
     line: tuple[int, int]  # numbers of the two pairs in their files, counted from 1
     a: tuple[str, str]  # sides of the pair in the first file
     b: tuple[str, str]  # sides of the pair in the second file; the target is empty if the file has one side

@@ -34,7 +34,7 @@ Bins = tuple[int, ...]
 
 # Counts of cleaning, and the decisions and histograms that follow from the values of a rule.
 #
-# The counts of the parts of a corpus add up, in any order, to the counts of the corpus.
+# The counts of a corpus's parts add up, in any order, to the corpus's counts.
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class CleanCounts:
     # number of all pairs that fail `r`
     failed: dict[str, dict[str, int]] = field(default_factory=dict)
     altered: dict[str, int] = field(default_factory=dict)  # number of lines that each fix altered, both sides together
-    # histograms by rule and column, of the values of all pairs that the rules judged
+    # histograms by rule and column, over the values of all pairs that the rules scored
     histograms: dict[str, dict[str, Histogram]] = field(default_factory=dict)
 
     def __add__(self, other: CleanCounts) -> CleanCounts:
@@ -309,7 +309,7 @@ class NearReject:
     value: float | None  # None if the reason is no rule
     threshold: float | None
     distance: float | None  # distance of the value from the threshold, divided by the threshold; None without a value
-    characters: int  # number of characters of both sides together
+    characters: int  # character count of both sides together
     # the words without counterpart on the other side, as a sentence; empty if the rule does not tell
     unanswered: str = ""
     column: str | None = None  # the column of the value; None without a value

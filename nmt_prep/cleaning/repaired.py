@@ -28,11 +28,11 @@ from nmt_prep.cleaning.rejects import histogram
 from nmt_prep.cleaning.rule import Values
 
 LEAST_PAIRS = 1500  # Minimum number of distinct pairs that a model can be learned from
-REPAIRED_PAIRS = 20_000  # Approximate number of pairs of a corpus whose targets are exchanged
+REPAIRED_PAIRS = 20_000  # Approximate number of pairs per corpus whose targets are exchanged
 
 _LEARNED_SHARE, _LEAST_LEARNED, _MOST_LEARNED = 0.05, 100, 5000
 
-FINE = 10  # Number of fine bins per bin of a reported histogram
+FINE = 10  # Number of fine bins per bin in a reported histogram
 
 EDGES = [
     round(edge + (SCORE_EDGES[1] - SCORE_EDGES[0]) * place / FINE, 6)
@@ -49,7 +49,7 @@ class BadScores:
     """Scores of a corpus's artificial bad pairs."""
 
     bins: tuple[tuple[int, ...], ...]  # for each defect, the histogram of the scores in fine bins
-    certain: int = 0  # number of scores that the estimate of their mean rests on
+    certain: int = 0  # how many scores the estimate of their mean rests on
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class DrawnPairs:
     """The pairs of a corpus that were drawn for a sample."""
 
     read: Read  # yields the drawn pairs
-    pairs: int  # number of pairs of the corpus
+    pairs: int  # pair count of the corpus
     limit: int  # its pairs with smaller random numbers were drawn
     teaches: bool = True  # false if a model must not learn from them
 

@@ -86,7 +86,7 @@ class Context:
 
     languages: Languages  # the languages of the corpus
     sides: tuple[Side, ...]  # both sides, or one side for a corpus of one language
-    base_dir: Path  # directory of the config; local paths of the config are relative to it
+    base_dir: Path  # directory of the config; the config's local paths are relative to it
     computed: Mapping[str, ComputedValue] = field(default_factory=dict)  # the values that the config defines, by name
 
     def language(self, side: Side) -> str:
@@ -321,8 +321,8 @@ class PairRule(Rule[O]):
         """Returns the values of the pairs: float64, shape ``[pairs]``."""
 
 
-YES_OR_NO = (0.0, 0.5, 1.0)  # Edges of the histogram of rules whose values are 0.0 and 1.0
-SHARES = tuple(round(number / 20, 2) for number in range(21))  # Edges of the histogram of values from 0 to 1
+YES_OR_NO = (0.0, 0.5, 1.0)  # Histogram edges for rules whose values are 0.0 and 1.0
+SHARES = tuple(round(number / 20, 2) for number in range(21))  # Histogram edges for values from 0 to 1
 
 
 _BINS = 20

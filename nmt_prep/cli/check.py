@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nmt_prep.runs.inspection import CorpusFacts, FileFacts, Inspection
 
 _CUT = 108  # Maximum width of a text in a table, in columns: three lines of its cell
-_MEMBERS = 5  # Maximum number of members of an archive that are named
+_MEMBERS = 5  # Maximum number of archive members that are named
 
 
 def check(

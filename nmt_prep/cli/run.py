@@ -148,7 +148,7 @@ def _share_line(outcome: ShareOutcome) -> str:
 
 
 SUMMARY_VERSION = 1  # Increased when a key of `summary_json` changes its meaning or is removed
-_ROWS = 3  # Number of pairs of a batch that are shown
+_ROWS = 3  # Number of pairs shown from a batch
 _WIDTH = 80 - len("  source ids: ")  # Columns for ids and text, so that a line has 80 columns
 
 

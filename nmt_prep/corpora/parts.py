@@ -37,8 +37,8 @@ from nmt_prep.text.blocks import text_bytes
 ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20
 
-LARGEST_COLUMN = 2**31 - 1  # Maximum size in bytes of a column of a batch: Arrow's `string` has offsets of 32 bits
-SCORE = "score:"  # Start of the names of the columns of scores
+LARGEST_COLUMN = 2**31 - 1  # Maximum size in bytes of a batch's column: Arrow's `string` has 32-bit offsets
+SCORE = "score:"  # Prefix of score column names
 
 
 BEFORE: Mapping[Side, str] = {"source": "before:source", "target": "before:target"}

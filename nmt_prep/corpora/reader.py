@@ -30,7 +30,7 @@ Places: TypeAlias = "npt.NDArray[np.int64]"
 
 Value: TypeAlias = "float | str | None"  # A score or the name of a document; None for a pair without it
 
-DOCUMENT = "document"  # Key and name of the column of documents
+DOCUMENT = "document"  # Key and name of the document column
 
 
 def column_type(key: str) -> pa.DataType:

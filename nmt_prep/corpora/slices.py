@@ -21,7 +21,7 @@ from nmt_prep.base import digests
 from nmt_prep.base.digests import FileSteps, StepRange
 from nmt_prep.text.chunks import UTF8_MARK, LineSlice, changed, one_byte_newlines, unreadable
 
-SLICE_BYTES = 64 << 20  # Size in bytes of a slice of the larger file of a corpus; smaller files are not divided
+SLICE_BYTES = 64 << 20  # Size in bytes of a slice from a corpus's larger file; smaller files are not divided
 COUNT_BYTES = 256 << 20  # Size in bytes of the ranges in which tasks count newlines
 
 _NEWLINE = ord("\n")
@@ -47,7 +47,7 @@ class LineStart:
         raise changed(path)
 
 
-Bounds: TypeAlias = "tuple[LineStart, LineStart]"  # The start of a slice of a file, and the start of the line after it
+Bounds: TypeAlias = "tuple[LineStart, LineStart]"  # Where a slice of a file starts, and where the line after it starts
 
 
 def line_slice(path: Path, bounds: Bounds, steps: StepRange | None = None) -> LineSlice:

@@ -284,7 +284,7 @@ class Outcome:
     reason: str  # why it ran
     seconds: float
     counts: Counts
-    warnings: tuple[HealthWarning, ...] = ()  # its warnings, or those of the earlier run that made its output
+    warnings: tuple[HealthWarning, ...] = ()  # its warnings, or the warnings of the earlier run that made its output
     processor_seconds: float = 0.0  # processor time of all processes
     rounds: tuple[RoundTime, ...] = ()  # the times of its rounds
 

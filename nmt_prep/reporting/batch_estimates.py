@@ -22,7 +22,7 @@ from nmt_prep.training.batches.options import BatchRule
 from nmt_prep.training.batches.vectors import Int64s
 from nmt_prep.training.records.dataset_json import DatasetInfo, SplitInfo
 
-Setting: TypeAlias = "dict[str, Any]"  # Arguments of a loader: attributes of `Options`
+Setting: TypeAlias = "dict[str, Any]"  # A loader's arguments: attributes of `Options`
 _Sampled: TypeAlias = tuple[PlannedWindow, WindowPairs, int]
 
 SAMPLE_PAIRS = 131_072  # Approximate number of pairs whose batches are counted, from the first shards

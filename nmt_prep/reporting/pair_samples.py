@@ -26,13 +26,13 @@ from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.training.records.shuffle_plan import GlobalShuffle
 
-SAMPLE_PAIRS = 20_000  # Maximum number of pairs in the sample of a corpus
+SAMPLE_PAIRS = 20_000  # Maximum number of pairs in a corpus's sample
 
 SPLIT_PAIRS, LEAST_PAIRS = 100_000, 1000
 """Maximum number of sampled pairs per split, and the number per corpus that is kept even beyond this maximum."""
 
-EXAMPLES = 10  # Number of random examples of a corpus
-LONGEST = 3  # Number of longest pairs of a corpus
+EXAMPLES = 10  # Number of random examples per corpus
+LONGEST = 3  # Number of longest pairs per corpus
 
 _EXAMPLE_CHARACTERS, _EXAMPLE_PIECES = 300, 120
 
@@ -43,7 +43,7 @@ class EncodedPair:
 
     row: int  # number of the pair among the encoded pairs of its corpus, from 0
     rank: int  # rank among the random examples, or 0
-    length: dict[Side, int]  # number of pieces of each side before cutting, without the frame
+    length: dict[Side, int]  # piece count of each side before cutting, without the frame
     text: dict[Side, str]  # the first characters of each side
     ids: dict[Side, list[int]]  # the first ids of each side, without the frame
 
@@ -52,11 +52,11 @@ class EncodedPair:
 class CorpusSample:
     """Chooses the sampled pairs of a corpus."""
 
-    pairs: int  # number of pairs of the corpus
+    pairs: int  # pair count of the corpus
     seed: int  # seed of the config
     split: str  # split of the corpus
     corpus: str  # name of the corpus
-    corpora: int = 1  # number of corpora of the split
+    corpora: int = 1  # corpus count of the split
 
     def rows(self) -> npt.NDArray[np.int64]:
         """Returns the rows of the sample in random order, int64; the first :data:`EXAMPLES` are the examples."""
@@ -69,11 +69,11 @@ class CorpusSample:
 class PairSample:
     """Counts the sampled pairs of a corpus or a part, and the token IDs of all its pairs."""
 
-    # for each side, the number of occurrences of each id in all pairs, frames included: int64, shape `[vocabulary]`
+    # for each side, the count of each token ID in all pairs, frames included: int64, shape `[vocabulary]`
     ids: dict[Side, npt.NDArray[np.int64]]
     # lengths of the sampled pairs, in the order of rows: int32, shape `[pairs, 2, 3]` (source and target, `UNITS`)
     lengths: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 2, 3), np.int32))
-    # for each side, the number of occurrences of each code point in the sampled pairs
+    # for each side, the count of each code point in the sampled pairs
     characters: dict[Side, Counter[int]] = field(default_factory=lambda: {side: Counter() for side in SIDES})
     examples: list[EncodedPair] = field(default_factory=list)  # the random examples
     longest: list[EncodedPair] = field(default_factory=list)  # the pairs with the most pieces on one side, of all pairs

@@ -37,7 +37,7 @@ class TextPair:
     """An example with its pieces as text."""
 
     row: int  # number of the pair among the encoded pairs of its corpus, from 0
-    length: dict[Side, int]  # number of pieces of each side before cutting
+    length: dict[Side, int]  # piece count of each side before cutting
     text: dict[Side, str]  # the first characters of each side
     pieces: dict[Side, list[str]]  # the first pieces of each side
 
@@ -65,7 +65,7 @@ class VocabularyUse:
     split: str
     pieces: int  # size of the vocabulary
     tokens: int  # number of ids
-    unknown: int | None  # number of ids of the unknown piece; None if the vocabulary has none
+    unknown: int | None  # count of unknown-piece IDs, or None if the vocabulary has no unknown piece
     unused: int  # number of pieces that do not occur
     singletons: int  # number of pieces that occur once
     curve: list[tuple[int, int]]  # rank (from 1) and frequency of pieces, at ranks that grow by about a tenth
@@ -73,8 +73,8 @@ class VocabularyUse:
     longest: list[tuple[str, int]]  # the longest pieces that occur: text, count
     unused_pieces: list[str]  # the first pieces that do not occur
     escaped: list[tuple[str, int]]  # the most frequent characters of the sample without a piece: text, count
-    escaped_kinds: int  # number of different characters of the sample without a piece
-    escaped_count: int  # number of occurrences of characters without a piece in the sample
+    escaped_kinds: int  # how many different characters in the sample have no piece
+    escaped_count: int  # how often characters without a piece occur in the sample
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from nmt_prep.training.records.shard_reader import iter_shard, loss_mask
 
 ROW_LENGTHS = (512, 1024, 2048, 4096, 8192)
 _EXAMPLES = 3  # Number of rows that are shown
-_SHOWN = 2_000  # Maximum number of ids of a row that are shown
+_SHOWN = 2_000  # Maximum number of IDs shown per row
 _SHARES = (50, 90, 99)
 
 

@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 1000, 100  # Size of the inner drawing, in its own units
 _TOP, _BOTTOM, _GUTTER = 16, 22, 34
 
 _LINE = 13  # Height of a label in pixels
-_CHARACTER = 0.026  # Width of a character of a label: 6.5 of the 250 pixels that the narrowest plot has
+_CHARACTER = 0.026  # Width of a label's character: 6.5 of the 250 pixels that the narrowest plot has
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,7 @@ def _one_row(outputs: Outputs, parts: list[PairFile], wanted: Wanted) -> Iterato
 class _Pairs:
     """Pairs of a file in batches, which are read one at a time."""
 
-    sizes: Callable[[], list[int]]  # returns the number of pairs of each batch
+    sizes: Callable[[], list[int]]  # returns each batch's pair count
     read: Callable[[int], pa.Table]  # returns a batch by its index
 
     def take(self, numbers: Sequence[int]) -> Iterator[Row]:

@@ -52,7 +52,7 @@ class LinkTask:
     part: Path
     model: Path | None  # the model; None for a corpus of one side, whose pairs have no links
     given: bool  # true if the config gives the model, which may then not suit the corpora
-    symmetrize: Symmetrization  # method of combining the links of the two directions
+    symmetrize: Symmetrization  # how the links of the two directions are combined
     output: Path
     vocabularies: tuple[BuiltVocabulary, ...] = ()  # the vocabularies whose steps make the words; none for the text's
 

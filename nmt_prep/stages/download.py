@@ -110,7 +110,7 @@ def _addresses(mirrors: Sequence[str], kind: Kind) -> tuple[str, ...]:
     return tuple(str(repository_address(url, kind)[0]) if is_hub_id(url) else url for url in mirrors)
 
 
-MERGES = "merges"  # End of the key of the second file
+MERGES = "merges"  # Key suffix of the second file
 
 _LAST_NAME = re.compile(r"(?<![^/])([^/?]+)(\?.*)?$")
 

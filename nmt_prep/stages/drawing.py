@@ -58,7 +58,7 @@ class Draw:
     every: tuple[Every, ...]  # hold-outs by position
     drawn: tuple[int, ...]  # numbers of the other hold-outs
     lasts: tuple[int, ...]  # the last key of each of these, ascending, and of the pairs that stay
-    pairs: int  # number of pairs of the corpus
+    pairs: int  # pair count of the corpus
 
     def places(self, batch: pa.RecordBatch, salt: int, first: int) -> Places:
         """Returns the number of the hold-out that each pair is in, or ``STAYS`` or ``GOES``.

@@ -193,7 +193,7 @@ def file_names(outputs: Outputs, split: str, corpus: Corpus) -> dict[Path, str]:
             path = path_of(outputs, wanted, stored)
             if wanted.container.is_repository:
                 names[path] = f"{path.name[17:]} (of {corpus.url.hub_id})"
-            # The file name is the start of the digest of the member's path, a dash, and the name of the member.
+            # The file name consists of the first digits of the member path's digest, a dash, and the member's name.
             elif is_pattern(wanted.member):
                 names[path] = f"{path.name[17:]} ({wanted.member} in {container})"
             else:

@@ -37,7 +37,7 @@ class DrawnFiles:
 
     files: tuple[Path, ...]  # the files, with the columns `source`, `target`, `key` and `order`
     drawn: int  # number of pairs in the files
-    pairs: int  # number of pairs of the corpus
+    pairs: int  # pair count of the corpus
     limit: int  # its pairs with smaller random numbers were drawn
     teaches: bool = True  # false for pairs that a program made: models do not learn from them
 
@@ -110,8 +110,8 @@ def draw_samples(
 
 
 _CELL_MEMORY = 140  # Approximate bytes, for making a model, per pair of words in its table
-_PAIR_CELLS = 100  # Estimated pairs of words that a pair of lines adds to a table that is not full
-_PAIR_MEMORY = 300  # Approximate bytes per pair of lines, for the numbers of its words
+_PAIR_CELLS = 100  # Estimated number of word pairs that a line pair adds to a table that is not full
+_PAIR_MEMORY = 300  # Approximate bytes per line pair, for its word IDs
 _SMALL_MODEL = 100_000_000  # Bytes that making a model may take even if the engine has less memory
 
 

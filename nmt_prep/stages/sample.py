@@ -57,7 +57,7 @@ class RawLines:
     source: CorpusFiles
     languages: Languages
     side: Side
-    bytes: int  # UTF-8 bytes of the lines of the side, as compile counted them
+    bytes: int  # UTF-8 bytes of the side's lines, as compile counted them
     sound: bool  # true if compile found no fault with any pair
     steps: Mapping[str, StepRange]  # all steps of the files that are read in place, by the reader's names of the files
 
@@ -84,7 +84,7 @@ class CleanedLines:
 
     parts: tuple[Path, ...]  # the cleaned parts of the corpus, in order
     side: Side
-    bytes: int  # UTF-8 bytes of the lines of the side, with one byte for the end of each line
+    bytes: int  # UTF-8 bytes of the side's lines, with one byte for the end of each line
 
     def sampled(self, budget: int, unit: Unit) -> Iterator[Text]:
         """Yields every n-th line until a budget is used up."""

@@ -94,7 +94,7 @@ class DividedLines:
 
     texts: TextColumn  # the texts between tokens, and an empty text for each token
     continued: npt.NDArray[np.uint8]  # for each text 1 if it does not begin its line; uint8, shape `[texts]`
-    # index of the first text of each line, then the number of texts; int64, shape `[lines + 1]`
+    # index of each line's first text, then the text count; int64, shape `[lines + 1]`
     firsts: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]  # indices of the texts that represent tokens, ascending; int64, shape `[tokens]`
     ids: npt.NDArray[np.int32]  # ids of these tokens; int32, shape `[tokens]`

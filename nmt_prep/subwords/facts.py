@@ -26,10 +26,10 @@ class VocabularyFacts:
     fingerprint: str  # fingerprint of the tokenizer
     unicode_version: str | None  # Unicode version of the character classes; None if the dialect does not depend on it
     pad_id: int | None  # id of padding; None if there is no such piece
-    eos_id: int | None  # id of the end of sentence; None if there is no such piece
-    bos_id: int | None  # id of the start of sentence; None if there is no such piece
+    eos_id: int | None  # end-of-sentence ID, or None if there is no such piece
+    bos_id: int | None  # start-of-sentence ID, or None if there is no such piece
     unk_id: int | None  # id of unknown text; None if there is no such piece
-    words: str | None = None  # name of the file of the steps before it; omitted in JSON if there are none
+    words: str | None = None  # name of the file with the steps before it; omitted in JSON if there are none
 
     @model_serializer(mode="wrap")
     def _known(self, as_mapping: Callable[[VocabularyFacts], dict[str, object]]) -> dict[str, object]:

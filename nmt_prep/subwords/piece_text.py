@@ -22,7 +22,7 @@ class PieceText:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer  # the tokenizer of these pieces
-        self.texts = tokenizer.words()  # the text of each piece, in order of ids
+        self.texts = tokenizer.words()  # the piece texts, in ID order
         self._column = pa.array(self.texts, pa.large_string())
         self._ids = {text: number for number, text in enumerate(self.texts)}
         self._white = np.array([_WHITE.search(text) is not None for text in self.texts], dtype=np.bool_)

@@ -62,7 +62,7 @@ def spans_by_size(lines: TextColumn, rows: Ragged, sizes: npt.NDArray[np.int64])
 
 _MAX_BYTES = 1 << 28
 
-IdLayout: TypeAlias = Literal["sentencepiece", "fairseq"]  # A numbering of the pieces of SentencePiece models
+IdLayout: TypeAlias = Literal["sentencepiece", "fairseq"]  # An ID layout for the pieces in SentencePiece models
 
 ProgressCallback: TypeAlias = Callable[[str, Mapping[str, int | float | str]], None]
 """Called during training with the name of an event and its fields: ``("bisection", {"min_count": 500, "size": 812})``.

@@ -29,7 +29,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")  # A lone surrogate, which UTF-8 canno
 _Name = TypeVar("_Name", bound=str | bytes)
 _Result = TypeVar("_Result")
 
-_DEEPEST = 100  # Maximum number of levels of a file; deeper nesting could end recursive functions
+_DEEPEST = 100  # Maximum nesting depth in a file; deeper nesting could end recursive functions
 
 
 def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class LineRun(NamedTuple):
     """The bytes of consecutive whole lines."""
 
     data: bytearray  # the bytes; the last line of a file may lack its newline
-    size: int  # number of bytes of the lines in the file
+    size: int  # size of the lines in the file, in bytes
     too_long: bool = False  # true for a single line that was too long to keep; `data` then has only its newline
 
 

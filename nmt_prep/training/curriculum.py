@@ -29,8 +29,8 @@ from nmt_prep.training.modifiers import Modifiers, read_modifiers
 from nmt_prep.training.modifiers.draws import Keys, mixed
 from nmt_prep.training.records.shuffle_plan import GlobalShuffle
 
-BLOCK_ROWS = 16_384  # Number of rows of a block. Modifiers join pairs of one block only.
-MAX_ROWS = 1 << 60  # Maximum number of rows of a stream
+BLOCK_ROWS = 16_384  # Row count of a block. Modifiers join pairs in one block only.
+MAX_ROWS = 1 << 60  # Maximum row count of a stream
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class PlannedStage:
     """A stage."""
 
     name: str
-    shares: tuple[Fraction, ...]  # share of each corpus of the stream among the rows; they sum to 1
+    shares: tuple[Fraction, ...]  # each corpus's share among the stream's rows; the shares sum to 1
     before: tuple[int, ...]  # pairs of each corpus in the stages before it
     first: int  # its first row in the stream
     rows: int | None  # number of rows; None if it never ends
@@ -113,7 +113,7 @@ class Curriculum:
     """The rows of all stages: a stream that can be read from any row on."""
 
     corpora: tuple[str, ...]  # names of the corpora
-    sizes: tuple[int, ...]  # numbers of pairs of the corpora
+    sizes: tuple[int, ...]  # the corpora's pair counts
     seed: int  # decides the order and the draws of modifiers
     stages: tuple[PlannedStage, ...]  # the stages, at least one
 
@@ -242,7 +242,7 @@ def _shares(
 class OpusTrainerFile:
     """The content of an OpusTrainer file."""
 
-    datasets: dict[str, str]  # paths of TSV files, or names of corpora, by name
+    datasets: dict[str, str]  # paths of TSV files, or corpus names, by name
     training: TrainingSettings  # stages and modifiers
     seed: int
     fields: int | None  # number of columns that lines are cut to; shorter lines are skipped. None without such a rule.

@@ -75,7 +75,7 @@ _NAMES = [name for name, _ in FEATURES]
 SCORE = _NAMES.index("score")
 VALUES, _GAPS = ([_NAMES.index(f"{name}, {side}") for side in SIDES] for name in ("value", "gap"))
 
-CLASSES = (6, 11, 21)  # Minimum numbers of words of the classes of lengths, from the second class on
+CLASSES = (6, 11, 21)  # Minimum word counts of the length classes, from the second class on
 
 DIRECTIONS = tuple(direction for _, direction in FEATURES)
 
@@ -84,7 +84,7 @@ DIRECTIONS = tuple(direction for _, direction in FEATURES)
 class Reference:
     """The usual values and lengths of a corpus."""
 
-    # for each side the sum of values, the sum of links, and the count of each word: int64, shape `[3, words]`
+    # for each side, per word the sum of values, the sum of links, and the count: int64, shape `[3, words]`
     sums: tuple[Integers, Integers]
     ratios: tuple[float, float]  # median ratio of source to target length, in words and in characters
 
@@ -241,7 +241,7 @@ class Classifier:
 _MOST = 1 << 60  # Maximum sum of a word that a file may have; sums of sums stay below 2^63
 
 
-# Classifiers in files. A classifier is in the file of its model of word alignment, which commands write and read.
+# Classifiers in files. A classifier is in the file of its word alignment model, which commands write and read.
 
 
 def save(classifier: Classifier, path: Path) -> None:

@@ -75,8 +75,8 @@ times the estimated share of incomplete pairs, and at most the second number."""
 _DEFECTIVE = 0.95
 """Share of the defective pairs whose log-odds are lower than the log-odds of any good pair that is not doubtful."""
 
-_EDGES = [round(number / 50 - 12, 2) for number in range(1201)]  # Edges of histograms of log-odds
-_LOWEST = 0.01  # Share of the good pairs of each length with values below 0
+_EDGES = [round(number / 50 - 12, 2) for number in range(1201)]  # Edges of log-odds histograms
+_LOWEST = 0.01  # Share of good pairs with values below 0, in each length class
 
 _LEAST_OF_LENGTH = 200
 """Minimum number of good pairs in a length class for which a separate lowest value is computed."""

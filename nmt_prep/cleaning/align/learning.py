@@ -49,7 +49,7 @@ from nmt_prep.cleaning.align.word_vocabulary import Integers, Vocabulary
 class Counts:
     """Counts of pairs."""
 
-    round: str  # name of the round of training
+    round: str  # name of the training round
     pairs: int  # number of counted pairs
     arrays: Arrays  # sums by name; see `model`
 

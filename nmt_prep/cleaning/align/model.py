@@ -57,7 +57,7 @@ _DTYPES = {
 }
 """Types of a model's arrays."""
 
-CLASSIFIER = "adequacy"  # Name of a classifier's metadata in a model file, and prefix of the names of its arrays
+CLASSIFIER = "adequacy"  # Name of a classifier's metadata in a model file, and prefix of its array names
 
 TREE_DTYPES = {"features": "<i4", "bounds": "<f8", "children": "<i4", "values": "<f8", "roots": "<i4"}
 _CLASSIFIER_DTYPES = {
@@ -82,7 +82,7 @@ class Lexicon:
     # weights of the jumps of target words within the source side, from the longest jump back to the longest jump ahead,
     # then the weight of any longer jump: float32, shape `[ALIGN_JUMPS + 1]`
     forward: Weights
-    backward: Weights  # weights of the jumps of source words within the target side
+    backward: Weights  # jump weights of source words within the target side
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ def _restored(facts: object, arrays: Mapping[str, npt.NDArray[Any]]) -> Model:
     return model
 
 
-LEAST_KNOWN = 0.4  # Least share of the words of a side that a model must know
+LEAST_KNOWN = 0.4  # Minimum share of a side's words that a model must know
 
 _LEAST_WORDS = 10
 """Minimum number of words on a side from which to score whether a model suits a text; a few names may all be

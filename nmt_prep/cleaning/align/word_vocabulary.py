@@ -19,14 +19,14 @@ Integers: TypeAlias = "npt.NDArray[np.int64]"
 _UNKNOWN_COUNT = 0.5
 MOST_WORDS = 1 << 22
 
-_MOST_COUNTED = 1 << 53  # Maximum number of words of a text; the number is still exact as a float
+_MOST_COUNTED = 1 << 53  # Maximum word count of a text; the count is still exact as a float
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
     """Word positions in lines: words ``offsets[i]`` to ``offsets[i + 1]`` are in line i."""
 
-    begins: npt.NDArray[np.int32]  # position of the first byte of each word in its line: int32, shape `[words]`
+    begins: npt.NDArray[np.int32]  # byte offset of each word in its line: int32, shape `[words]`
     ends: npt.NDArray[np.int32]  # position after the last byte of each word: int32, shape `[words]`
     offsets: npt.NDArray[np.int64]  # int64, shape `[lines + 1]`
 
@@ -49,8 +49,8 @@ def words_of(lines: TextColumn, *, pretokenized: bool = False) -> Words:
 class Vocabulary:
     """The known words of a side."""
 
-    hashes: Hashes  # hashes of the words, in order of their numbers: uint64, shape `[words]`
-    counts: Integers  # number of occurrences of each word in the text: int64, shape `[words]`
+    hashes: Hashes  # hashes of the words, in order of their IDs: uint64, shape `[words]`
+    counts: Integers  # count of each word in the text: int64, shape `[words]`
 
     @classmethod
     def of(cls, stems: Hashes, counts: Integers) -> Vocabulary:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from nmt_prep.cleaning.corpus_rules.translation import AutoThreshold, Shares, Tail, TranslationOptions, shares_below
 
-ADEQUACY = "adequacy"  # The name of the rule, and of its score
+ADEQUACY = "adequacy"  # The name of the rule and its score
 
 _TAIL = 0.5
 """Share of the pairs, the lowest values first, to which the shares of complete and incomplete pairs are fitted."""

@@ -24,8 +24,8 @@ from nmt_prep.cleaning.rule import Bounds
 from nmt_prep.config import Section
 from nmt_prep.config.section import Count
 
-TRANSLATION = "translation"  # The name of the rule, and of its score
-SCORE_EDGES = tuple(round(number / 10, 1) for number in range(-80, 161))  # Edges of histograms of scores
+TRANSLATION = "translation"  # The name of the rule and its score
+SCORE_EDGES = tuple(round(number / 10, 1) for number in range(-80, 161))  # Edges of score histograms
 
 _TRIES = 16
 

@@ -27,7 +27,7 @@ from nmt_prep.corpora.scores import document_starts
 
 Dropped: TypeAlias = Mapping[str, Sequence[Path]]  # The files with the pairs to drop, by reason
 
-ClusterSizes: TypeAlias = tuple[tuple[int, int], ...]  # Sizes of clusters, and the number of clusters with each size
+ClusterSizes: TypeAlias = tuple[tuple[int, int], ...]  # Cluster sizes, and how many clusters have each size
 
 
 class DropWriter(GroupedWriter):

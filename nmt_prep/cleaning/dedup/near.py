@@ -108,7 +108,7 @@ def write_groups(file: GroupedWriter, rows: Records, groups: npt.NDArray[np.inte
 class BucketCounts:
     """Bucket counts for one range of hashes."""
 
-    # number of pairs of records that are compared; the same pairs may be in buckets of several bands
+    # how many record pairs are compared; the same pairs may be in buckets of several bands
     comparisons: int = 0
     full_buckets: int = 0  # number of buckets in which some pairs were not compared, because there are too many
 

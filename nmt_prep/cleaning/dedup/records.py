@@ -140,7 +140,7 @@ class Group:
         return ranks
 
 
-ALL = Group()  # The group of all pairs of a split, in a config with one language pair
+ALL = Group()  # The group with all pairs in a split, in a config with one language pair
 
 
 def records_of(

@@ -61,7 +61,7 @@ class SpillFiles:
     directory: Path
     part: int  # index of the part in its split
     comparisons: tuple[Comparison, ...]  # one for each file
-    bits: int  # number of leading bits of a key that are its range's index
+    bits: int  # how many leading key bits are the key's range index
     group: Group = ALL  # the pairs with which the pairs of the part are compared
 
     @property
@@ -121,7 +121,7 @@ class SpilledRange:
     directory: Path
     comparison: Comparison
     parts: tuple[int, ...]
-    bits: int  # number of leading bits of a key that are its range's index
+    bits: int  # how many leading key bits are the key's range index
     number: int  # index of the range
     marked: str | None  # the comparison after which dropped pairs were marked; None if no pairs are dropped yet
 

@@ -32,7 +32,7 @@ LabelNumbers: TypeAlias = "npt.NDArray[np.int32]"
 class Contest:
     """The probabilities of an expected language and its most probable rival, for each line."""
 
-    own: Probabilities  # sum of the probabilities of the expected labels: float32, shape `[lines]`
+    own: Probabilities  # summed probability of the expected labels: float32, shape `[lines]`
     rival: Probabilities  # probability of the most probable rival, or 0 if none is probable enough: float32, `[lines]`
     label: LabelNumbers  # the most probable rival as an index of the identifier's labels, or -1: int32, `[lines]`
 

@@ -134,8 +134,8 @@ class Expected:
         # language
         self.own = sorted(own)
         self.chinese = chinese_script(tag)
-        self.scripts = _scripts(tag)  # numbers of the scripts of the language; None if they are not known
-        # indexes of the labels of all other languages that share a script with the language
+        self.scripts = _scripts(tag)  # numbers of the language's scripts, or None if unknown
+        # label indexes of all other languages that share a script with the language
         self.rivals: list[int] = []
         # labels of the language in another Chinese script, which characters tell apart better than models
         self.variants = [

@@ -68,7 +68,7 @@ _Cells: TypeAlias = "tuple[Integers, ...]"
 class Level:
     """The scores of beads, and of the same sources with other beads' targets."""
 
-    score: float = 0.0  # sum of the scores of the beads
+    score: float = 0.0  # sum of the bead scores
     beads: int = 0  # number of beads
     shuffled: float = 0.0  # sum of the scores with other targets
     others: int = 0  # number of the scores with other targets

@@ -29,7 +29,7 @@ from nmt_prep.text.blocks import TextPolicy, blank_lines, iter_blocks, read_text
 
 Files: TypeAlias = Mapping[str, Path]  # The files that are read together: one for each side, or `both`
 
-Named: TypeAlias = tuple[str, str]  # The name and the text of a document of one side
+Named: TypeAlias = tuple[str, str]  # The name and text of a document on one side
 
 Raw: TypeAlias = tuple[str, str, str]  # The name and both texts of a document
 
@@ -219,7 +219,7 @@ def joined(sides: tuple[pa.Array, pa.Array], beads: Beads, languages: tuple[str,
         yield pa.array([joint.join(lines[begin:end]) for begin, end in bounds], pa.large_string())
 
 
-_DEEPEST = 10_000  # Maximum number of open elements of a page
+_DEEPEST = 10_000  # Maximum number of open elements per page
 
 _MOST_STEPS = 500_000_000
 """Maximum product of open elements and end tags: the parser may look through all open elements at each end tag."""

@@ -29,8 +29,8 @@ _LEAST_VARIANCE = 0.3
 _FIRST_VARIANCE = 6.8
 """Initial variance of a translation's length, per source character (Gale and Church, 1993)."""
 
-_MEDIAN_SQUARE = 0.549  # Median of the square of a variable with Student's distribution of 4 degrees of freedom
-_LEAST_CALIBRATED = 20  # Minimum number of beads of one sentence a side from which the variance is calibrated
+_MEDIAN_SQUARE = 0.549  # Median of a squared variable with Student's distribution (4 degrees of freedom)
+_LEAST_CALIBRATED = 20  # Minimum number of beads with one sentence per side from which the variance is calibrated
 
 _FEW_BEADS = 100
 _SHORTEST = 5.0
@@ -113,7 +113,7 @@ _DELETION_BELOW_SHARE = -0.5
 _PRIOR_BEADS = 1000
 """Pseudo-count of beads added to a path's beads; one of these beads precedes a sentence without counterpart."""
 
-_PRIOR_PAIRED = 100  # Pseudo-count of beads of the expected kinds added to the beads of a path
+_PRIOR_PAIRED = 100  # Pseudo-count of expected bead kinds that is added to a path's beads
 
 _LEAST_SEVERAL, _MOST_SEVERAL = -3.0, 1.0
 
@@ -122,7 +122,7 @@ EXTENSION = -1.5  # Log probability of a sentence without counterpart that follo
 _COARSE_KINDS = ((1, 1), (1, 2), (2, 1), (2, 2))
 _COARSE_DELETION = -3.0
 
-_PSEUDO_COUNT = 2.0  # Pseudo-count of links of each word with all words of the other side, spread by their shares
+_PSEUDO_COUNT = 2.0  # Pseudo-count of each word's links with all words on the other side, spread by their shares
 _MIXED = 0.2  # Minimum probability of a word, divided by its share in the text
 
 _WINDOW = 50
@@ -132,15 +132,15 @@ bead."""
 _BACKGROUND = 3000.0
 """How many words from all documents are added to the window's words to estimate a word's share."""
 
-_WORD_WEIGHT = 0.25  # Weight of the log probabilities of words: words of a sentence are not independent of each other
-_FREE = -5.0  # Minimum score of the words of a bead: the score of a free translation, whose words carry no information
+_WORD_WEIGHT = 0.25  # Weight of words' log probabilities: words in a sentence are not independent of each other
+_FREE = -5.0  # Minimum score of a bead's words: the score of a free translation, whose words carry no information
 WIDTH = 40  # Sentences on each side of the previous path that a path may pass. It exceeds most gaps.
 
 _WIDEST = 1000
 _REACH = 10
 """Distance, in widths of the band, from a point where a path touches the edge, within which the band is widened."""
 
-_MOST_CELLS = 250_000_000  # Maximum number of cells of a widened band: the search takes a byte for each
+_MOST_CELLS = 250_000_000  # Maximum cell count of a widened band: the search takes a byte for each
 _FULL_CELLS = 3_000_000  # Maximum number of cells that the first pass searches as a whole
 FIRST_WORD_WIDTH = 80  # The same for the first pass with words: lengths alone may misplace a long passage
 
@@ -153,8 +153,8 @@ _Kinds: TypeAlias = Sequence[tuple[int, int]]
 class KnownWords:
     """Links and shares of a document's words."""
 
-    source: WordLinks  # links of source words, and shares of target words
-    target: WordLinks  # links of target words, and shares of source words
+    source: WordLinks  # source word links, and target word shares
+    target: WordLinks  # target word links, and source word shares
     bead_counts: BeadCounts  # the counts that each bead of the earlier path added to the model
 
 
@@ -168,7 +168,7 @@ class Priors:
     """Prior probabilities of bead kinds."""
 
     deletion: float = DELETION  # log probability of a sentence without counterpart
-    several: float = 0.0  # number added to the log probability of each kind of bead with more than a sentence a side
+    several: float = 0.0  # number added to the log probability of each bead kind with more than one sentence per side
 
 
 USUAL = Priors()  # The priors before any path is known
@@ -178,9 +178,9 @@ USUAL = Priors()  # The priors before any path is known
 class BeadTotals:
     """Bead counts of some paths."""
 
-    gaps: int  # number of runs of sentences without counterpart
+    gaps: int  # how many runs of sentences without counterpart
     paired: int  # number of beads with both sides
-    single: int  # number of beads of a sentence a side
+    single: int  # how many beads with one sentence per side
 
     @classmethod
     def of(cls, paths: Iterable[Beads]) -> BeadTotals:

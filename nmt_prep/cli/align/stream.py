@@ -53,7 +53,7 @@ class StreamOptions:
     prior: Path | None  # a model to start from when learning; None to start from nothing
     save: Path | None  # file for the learned model
     scores: Path | None  # file for the scores
-    adequacy: Path | None  # file for the values of a classifier of incomplete translations
+    adequacy: Path | None  # file for a classifier's values for incomplete translations
     symmetrize: Symmetrization
     settings: Settings  # settings of a model to learn; they also say whether only ASCII white space separates words
     threads: int | None

@@ -128,7 +128,7 @@ _NUMBERS = ("record", "packed", "corpus", "row", "pair", "document", "continues"
 """The columns before the sides, and scores. ``continues`` is 1 for a pair that follows the one before it in its
 document."""
 
-_SCORE = "score:"  # Start of the names of scores
+_SCORE = "score:"  # Prefix of score names
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:

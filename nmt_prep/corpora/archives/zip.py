@@ -13,7 +13,7 @@ from typing import cast
 from nmt_prep.base.errors import ArchiveError
 from nmt_prep.corpora.archives.entry import Budget, Entry, Peekable
 
-STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # Magic bytes of a zip, and of an empty zip
+STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # Magic bytes of a zip and an empty zip
 
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")

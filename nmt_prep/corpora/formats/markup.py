@@ -164,7 +164,7 @@ class XmlReader(Reader):
             _parse(document, b"", final=True)
             document.finish()
         except CorpusError:
-            yield from builder.rest()  # for an inspection of the beginning of a file
+            yield from builder.rest()  # to inspect a file's beginning
             raise
         yield from builder.rest()
 

@@ -309,7 +309,7 @@ def mtdata_recipe(name: str) -> MtdataRecipe:
             recipes: Mapping[str, Any] = needed_extra("mtdata.recipe", "mtdata", f"the recipe {name}").RECIPES
         except ConfigError:
             raise
-        except Exception as error:  # mtdata raises errors of YAML, of files and of its own checks
+        except Exception as error:  # mtdata raises YAML errors, file errors and errors from its own checks
             raise ConfigError(
                 f"mtdata cannot read its recipes ({type(error).__name__}: {error}); check mtdata.recipes*.yml in this "
                 "directory and in mtdata's cache directory"

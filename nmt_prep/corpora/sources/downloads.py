@@ -151,7 +151,7 @@ class Needed:
     # `<split>/<corpus>/<both|source|target|document|scores.name>`, or the key of a vocabulary, `vocab.from`. A file of
     # a repository adds its number, such as `/00000`.
     key: str
-    mirrors: tuple[str, ...]  # URLs and paths of the file, of which the first gives its name
+    mirrors: tuple[str, ...]  # URLs and paths of the file; the first one gives its name
     sha256: str | None  # expected SHA-256 from the config, or from the list of a repository; None without one
     manual: str | None = None  # instructions for fetching the file by hand; None if it can be downloaded
     # what to do if the file has another digest than `sha256`

@@ -44,7 +44,7 @@ class HubConfig:
 
     name: str
     default: bool  # True if the card marks it as the default one
-    # patterns of the paths of its files by split; None if the card does not state them
+    # path patterns of its files by split, or None if the card does not state them
     files: dict[str, tuple[str, ...]] | None
     folder: str  # the directory that the patterns are relative to; empty for the repository
 
@@ -86,7 +86,7 @@ def fetch_listing(hub: HubAddress, commit: str | None) -> Listing:
     except TransientError:
         raise
     except DownloadError:
-        return listing  # the selection of files reports the lack of Parquet files
+        return listing  # the file selection reports the lack of Parquet files
 
 
 def _has_parquet(listing: Listing) -> bool:

@@ -23,7 +23,7 @@ from nmt_prep.corpora.sources.transfers import Answer, Clock, TransientError, re
 _CHUNK = 1 << 20
 _EXTRA = "cloud"
 _IN_EXTRAS = ("fsspec", "gcsfs", "huggingface_hub", "s3fs")
-_BLOCK = 16 << 20  # Bytes of one part of an upload; S3 takes up to 10,000 parts of at least 5 MiB
+_BLOCK = 16 << 20  # Bytes per upload part; S3 takes up to 10,000 parts with at least 5 MiB each
 
 _LOCAL = ("file", "local")
 

@@ -19,7 +19,7 @@ from nmt_prep.base.progress import Meter
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.corpora.sources.transfers import Answer, Pace
 
-_NAME = re.compile(r"[0-9a-f]{32}(\.json)?")  # Names of partial files and of their notes
+_NAME = re.compile(r"[0-9a-f]{32}(\.json)?")  # Names of partial files and their notes
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 

@@ -148,7 +148,7 @@ def _place(test_set: Any, member: str) -> tuple[str, str | None]:
         if member == f"{test_set.name.replace('/', '_')}.{file}":  # sacrebleu gives a file that is no archive this name
             return url, None
         stem = file.partition(".")[0]
-        if top in (stem, f"{repository}-{stem}"):  # archives of IWSLT, and of branches on GitHub
+        if top in (stem, f"{repository}-{stem}"):  # IWSLT archives, and archives of GitHub branches
             return url, member
     archives = [url for url in test_set.data if re.search(r"\.(tgz|tar\.gz|zip)$", url)]
     if not archives:

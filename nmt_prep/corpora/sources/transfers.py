@@ -161,7 +161,7 @@ class Answer:
     """The answer with a file or a part of it."""
 
     url: str  # final URL, after redirects
-    start: int  # offset in the file of the first byte of the body
+    start: int  # offset in the file where the body's first byte goes
     total: int | None  # size of the whole file in bytes; None if the server does not say
     delimited: bool  # True if the end of the body is distinguishable from a broken connection
     etag: str | None  # ETag header, strong or weak

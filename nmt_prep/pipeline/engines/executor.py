@@ -26,7 +26,7 @@ from nmt_prep.base.progress import Progress
 from nmt_prep.base.runtime import available_cores
 from nmt_prep.pipeline.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 
-ATTEMPTS = 3  # Number of failures of a task that ends the run
+ATTEMPTS = 3  # Number of failures per task that ends the run
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 

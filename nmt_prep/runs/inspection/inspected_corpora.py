@@ -39,7 +39,7 @@ from nmt_prep.stages.extract import Wanted, config_key, wanted_by
 from nmt_prep.text.blocks import blank_lines
 
 LINES = 1000  # Number of pairs whose languages are identified
-SMALL = 16 << 20  # Maximum number of bytes of a side for all pairs of a corpus to be read
+SMALL = 16 << 20  # Maximum size of a side in bytes at which all pairs of a corpus are read
 
 
 @dataclass
@@ -130,7 +130,7 @@ class CorpusFacts:
 
     split: str
     name: str
-    format: str  # name of the format; that of the documents for a corpus of documents
+    format: str  # name of the format; for a document corpus, the documents' format
     files: list[FileFacts] = field(default_factory=list)
     # the members of archives that have its text, by part, with their sizes in bytes
     members: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)

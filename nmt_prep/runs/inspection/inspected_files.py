@@ -39,7 +39,7 @@ class FileFacts:
     place: Place  # `local`, `remote`, or `fetched` for a remote file that an earlier run has fetched
     size: int | None = None  # size in bytes; None if it is not known
     kind: str | None = None  # `tar`, `zip`, `file` or `repository`; None if the file could not be opened
-    members: int = 0  # the number of seen members of an archive, or of used files of a repository
+    members: int = 0  # how many archive members were seen, or how many repository files are used
     complete: bool = True  # true if all members of the archive were seen
 
 
@@ -63,7 +63,7 @@ class Looker:
     config: Config
     lock: LockFile  # the lock file; its digests are the names of files that were fetched before
     stop: Stop
-    most: int  # number of bytes to read of each member of a local file
+    most: int  # how many bytes to read from each member of a local file
 
     def look(self, needed: Needed, wanted: Sequence[str], directory: Path) -> Looked:
         """Looks into a file: a local or fetched copy, or its first mirror that works.

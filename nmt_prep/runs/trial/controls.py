@@ -26,8 +26,8 @@ Spec: TypeAlias = "dict[str, Any]"
 
 _FAR = 1_000_000
 
-_GRID = 20  # Steps of the grid of a limit that is not an integer
-_MOST_STEPS = 30  # Maximum number of steps of the grid of an integer
+_GRID = 20  # Grid steps for a limit that is not an integer
+_MOST_STEPS = 30  # Maximum number of grid steps for an integer
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Control:
     spec: Spec
     columns: tuple[str, ...]
     bounds: tuple[Bounds, ...]
-    edges: tuple[float, ...]  # edges of the histogram of its values
+    edges: tuple[float, ...]  # edges of its value histogram
     limits: tuple[Limit, ...]
     values: Values  # values of each column for all pairs of the sample: float64, shape `[columns, pairs]`
     judged: npt.NDArray[np.bool_]  # true where there is a value: bool, same shape
@@ -76,7 +76,7 @@ def control_of(key: str, spec: object, parts: Sequence[Part], size: int) -> Cont
     if not applying:
         return None
     first = max((rule for _, rule in applying), key=lambda rule: len(rule.columns))
-    # The limits of a rule that compares sides, or judges the only side, are those of the corpora that come first.
+    # A rule that compares sides, or scores the only side, takes its limits from the corpora that come first.
     applying = [(part, rule) for part, rule in applying if {*rule.columns} <= {*first.columns}]
     values = np.full((len(first.columns), size), np.nan)
     edges = tuple(map(float, first.edges))

@@ -130,7 +130,7 @@ class Translations:
     """A model that was learned from a sample, and its scores."""
 
     model: Model
-    scores: Values  # the score of each pair of the sample
+    scores: Values  # the score of each sampled pair
     # the lowest score that passes by `min: auto` in each corpus; none if the pairs are too few
     thresholds: dict[int, float]
     pairs: int  # number of pairs that the model was learned from

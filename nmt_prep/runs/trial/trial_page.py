@@ -72,7 +72,7 @@ class Judgement:
     """A judged pair."""
 
     where: str  # file and line, for messages
-    key: str  # the key of its text, of `text_key`
+    key: str  # the key of its text, from `text_key`
     good: bool  # true if the pair should be kept
 
 

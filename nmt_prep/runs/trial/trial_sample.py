@@ -40,9 +40,9 @@ from nmt_prep.stages.compile.slices import CorpusFiles
 from nmt_prep.stages.extract import Wanted, wanted_by
 from nmt_prep.stages.pair_files import compiled_files, compiled_pairs
 
-LEAST, MOST = 500, 20_000  # Minimum number of pairs of a corpus, and maximum number of pairs in all
+LEAST, MOST = 500, 20_000  # Minimum number of pairs per corpus, and maximum number of pairs in all
 
-SCORES = "scores."  # Start of the keys of the columns of scores of a reader
+SCORES = "scores."  # Prefix of the keys of a reader's score columns
 
 Rows: TypeAlias = "npt.NDArray[np.int64]"
 
@@ -57,7 +57,7 @@ class Drawn:
     rows: Rows  # their rows: int64, ascending, shape `[pairs]`
     scores: Mapping[str, Values]  # scores by name: float64, shape `[pairs]`; NaN for a pair without score
     added: npt.NDArray[np.bool_]  # true for requested pairs that are not in the sample: bool, shape `[pairs]`
-    size: int | None  # estimated number of pairs of the corpus; None if it is not known
+    size: int | None  # estimated pair count of the corpus, or None if unknown
     note: str = ""  # why the pairs do not represent the corpus; empty if they do
 
     @property

@@ -244,10 +244,10 @@ class Leak:
 
     set: str  # name of the set, such as `dev/news` or `wmt22/en-de`
     corpus: str
-    pairs: int  # number of pairs of the corpus whose closest segment is in the set
+    pairs: int  # how many pairs in the corpus have their closest segment in the set
     dropped: int  # number of these pairs that were dropped for it; rules may drop others
-    segments: int  # number of segments of the set that some pair contains
-    size: int  # number of segments of the set
+    segments: int  # how many segments in the set some pair contains
+    size: int  # segment count of the set
     examples: tuple[LeakExample, ...]
 
 

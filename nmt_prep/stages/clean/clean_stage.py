@@ -77,7 +77,7 @@ class CleanOutput:
 
     parts: dict[str, tuple[PairFile, ...]]  # Parquet files of each split that is cleaned, in order
     corpora: dict[str, dict[str, CleanCounts]]  # counts by split and name of the corpus
-    # counts of the lines of corpora that a program translates, before it does, by split and name of the corpus
+    # counts of lines in corpora that a program translates, before it does, by split and corpus name
     untranslated: dict[str, dict[str, CleanCounts]] = field(default_factory=dict)
     translations: dict[str, dict[str, MadeTexts]] = field(default_factory=dict)  # counts of the translations, likewise
     # by split, the number of pairs of one corpus in another, before duplicates are dropped; empty where pairs are not
@@ -119,7 +119,7 @@ class Cleaned:
     translations: dict[str, MadeTexts]
     deduplicated: list[ComparedSplit]  # the splits in which duplicates were dropped
     remaining: tuple[HealthWarning, ...]  # warnings about the remaining pairs
-    explained: dict[str, str]  # explanations of the loss of most pairs, by name of the corpus
+    explained: dict[str, str]  # explanations why most pairs were lost, by corpus name
 
 
 class Clean(Stage[CleanOutput, Cleaned]):

@@ -229,7 +229,7 @@ class CorpusWork:
     # the parts that still have pairs, with their spill files; None if pairs are not compared with others
     parts: list[tuple[PairFile, SpillFiles | None]]
     results: list[PartResult] = field(default_factory=list)  # the results of the last pass
-    # files of rejected pairs of the parts, and in the end the file with their sample
+    # the parts' files of rejected pairs, and in the end the file with their sample
     rejected: list[PairFile] = field(default_factory=list)
     counts: CleanCounts = field(default_factory=CleanCounts)  # sum of the counts so far
     leaks: Leaks = field(default_factory=dict)

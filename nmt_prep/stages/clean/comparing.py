@@ -33,7 +33,7 @@ class PlanTask:
     split: str
     where: str  # key in the config, for messages
     pairs: int  # number of pairs before they are cleaned
-    records: int  # number of records of these pairs
+    records: int  # how many records these pairs have
     least: int  # least number of records that a range must hold
     record_bytes: int
     memory: int  # bytes of memory that a task may use
@@ -79,7 +79,7 @@ class ComparedPart:
 class NearDuplicates:
     """The near duplicates of a split."""
 
-    # `matches[a][b]` is the number of pairs of the corpus `a` that were dropped because of a pair of the corpus `b`
+    # `matches[a][b]` counts the pairs of corpus `a` that were dropped because of a pair in corpus `b`
     matches: Overlap
     candidates: int  # number of comparisons
     full_buckets: int  # number of buckets with more pairs than are compared with one another
@@ -109,13 +109,13 @@ class ComparedSplit:
     """A split whose pairs are compared with one another."""
 
     name: str
-    directory: Path  # directory of the files of the comparisons
-    corpora: tuple[str, ...]  # name of the corpus of each part, parts without remaining pairs included
+    directory: Path  # directory for the comparisons' files
+    corpora: tuple[str, ...]  # corpus name of each part, parts without remaining pairs included
     parts: list[ComparedPart]  # the parts that still have pairs, in order
-    bits: int  # number of leading bits of a key that give the number of its range
+    bits: int  # how many leading key bits give the range index
     dropped: dict[str, tuple[Path, ...]] = field(default_factory=dict)  # the files with dropped pairs, by reason
     overlap: Overlap | None = None  # overlap of the corpora; None until it is computed, or if pairs are not compared
-    clusters: ClusterSizes = ()  # number of clusters of equal pairs, by size
+    clusters: ClusterSizes = ()  # how many clusters of equal pairs, by size
     near: NearFound | None = None  # the near duplicates; None until they are found, or if they are not searched for
 
     @property

@@ -49,7 +49,7 @@ class SliceTask:
     key: str
     of: CorpusTask
     part: Path
-    first: int  # number of the first pair of the slice in the part
+    first: int  # index of the slice's first pair in the part
     pairs: int
     output: Path  # file for the values
 
@@ -180,7 +180,7 @@ class JudgeTask(PartTask):
 
     name: str  # name of the value
     values: tuple[Path, ...]  # files with the values of all pairs
-    edges: tuple[float, ...]  # edges of the histogram of values without limits
+    edges: tuple[float, ...]  # histogram edges for values without limits
 
 
 def judge_part(task: JudgeTask, tick: Tick) -> PartResult:

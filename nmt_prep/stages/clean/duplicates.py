@@ -65,7 +65,7 @@ class DecideTask:
 
     key: str
     records: SpilledRange  # the records of the range
-    corpora: Corpora  # the corpora of all parts of the split
+    corpora: Corpora  # the corpora of all parts in the split
     memory: int  # bytes of memory that the task may use
     output: Path  # file for the pairs to drop
 
@@ -109,7 +109,7 @@ class DropTask(PartTask):
 
     number: int  # number of the part in its split
     dropped: Dropped  # the files with the dropped pairs, by reason
-    corpora: tuple[str, ...]  # name of the corpus of each part of the split
+    corpora: tuple[str, ...]  # corpus name of each part in the split
     documents: bool  # True if duplicates in documents stay as context
 
 

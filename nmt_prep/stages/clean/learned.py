@@ -110,7 +110,7 @@ class ScoreTask:
     output: Path  # file for the scores
 
 
-Scored: TypeAlias = tuple[int, ...]  # Histogram of the scores of a part in fine bins
+Scored: TypeAlias = tuple[int, ...]  # Histogram of a part's scores in fine bins
 
 
 def write_scores(

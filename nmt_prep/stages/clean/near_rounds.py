@@ -62,7 +62,7 @@ class NearSplit:
     plan: Ranges  # how the work is divided
     signatures: Signatures  # the contents of the records
     similarity: float  # the smallest similarity of near duplicates
-    corpora: Corpora  # the corpora of all parts of the split
+    corpora: Corpora  # the corpora of all parts in the split
     parts: tuple[int, ...]  # numbers of the parts that still have pairs
 
     @property
@@ -94,7 +94,7 @@ class NearTask:
     split: NearSplit
     number: int  # number of the part, range or share
     part: PairFile | None = None  # the part; None for ranges and shares
-    shares: int = 1  # number of shares of the clusters
+    shares: int = 1  # how many shares the clusters are divided into
     group: Group = ALL  # the pairs with which the pairs of the part are compared
 
     def batches(self, columns: Sequence[str] = (*SIDES, "row")) -> Iterator[tuple[pa.RecordBatch, Records]]:

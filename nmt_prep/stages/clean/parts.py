@@ -181,8 +181,8 @@ class DropBelowTask(PartTask):
     rule: str  # name of the rule, which is the reason for dropping pairs
     score: str
     threshold: float | None  # the lowest score that passes; None to keep all pairs
-    column: str  # name of the column of scores in the counts
-    edges: tuple[float, ...]  # edges of the histogram of scores
+    column: str  # name of the score column in the counts
+    edges: tuple[float, ...]  # edges of the score histogram
     unscored: bool  # true to keep pairs without score
     # file with the scores, for a part without them; None if the part has scores, or they could not be computed
     computed: Path | None = None

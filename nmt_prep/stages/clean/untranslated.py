@@ -152,7 +152,7 @@ class _LineComparison:
         lines, count = list[_Lines](), 0
         for corpus, compiled, left in _compared(job, split, corpora):
             own = corpus.corpus.pair
-            read = side if own == pair else OTHER[side]  # of a corpus of the opposite direction
+            read = side if own == pair else OTHER[side]  # from a corpus in the opposite direction
             if own not in (pair, pair and pair.reverse) or read not in job.config.real_sides(corpus.corpus):
                 continue
             if own == pair or not corpus.untranslated:

@@ -72,7 +72,7 @@ class RecountTask:
 
     key: str
     part: Path
-    wanted: dict[Side, tuple[int, ...]]  # the hashes of the lines of each side
+    wanted: dict[Side, tuple[int, ...]]  # the line hashes on each side
 
 
 LineCounts: TypeAlias = dict[Side, dict[int, FrequentLine]]  # The counted lines of each side by their hashes
@@ -172,7 +172,7 @@ class ObservedCorpus:
     facts: PairFacts
     parts: tuple[Path, ...]  # the compiled files
     keys: tuple[Path, ...]  # the files with the keys of the pairs; empty if other splits have no pairs
-    same_as: str | None = None  # the key in the config of a corpus of train with the same files; None if there is none
+    same_as: str | None = None  # the config key of a train corpus with the same files, or None
     pair: LanguagePair | None = None  # the languages of the corpus in a config with several pairs; None in others
 
     @property

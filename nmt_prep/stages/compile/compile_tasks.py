@@ -89,7 +89,7 @@ class CompiledSlice:
     """The result of a task."""
 
     parts: tuple[PairFile, ...]  # the files of pairs
-    digests: dict[str, str]  # SHA-256 of these files, and of the files that they name
+    digests: dict[str, str]  # SHA-256 of these files and the files that they name
     counts: CorpusCounts  # counts of pairs and bytes
     scored: dict[str, int]  # number of compiled pairs with a value in a column, by key of the column
     facts: PairFacts = field(default_factory=PairFacts)  # counts of the compiled pairs for warnings

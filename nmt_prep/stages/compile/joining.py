@@ -38,7 +38,7 @@ from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.compile.compile_tasks import CompiledSlice, PartsTask, made_by, write_sound
 from nmt_prep.stages.compile.slices import CorpusFiles
 
-RANGE_BYTES = 32 << 20  # Approximate bytes of the text of a range of keys
+RANGE_BYTES = 32 << 20  # Approximate bytes of text in a key range
 
 MOST_BITS = 12
 
@@ -58,7 +58,7 @@ class DivideTask:
     number: int  # number of the part in its corpus
     pivot: Side  # the side with the pivot language
     scores: tuple[str, ...]  # the columns of scores to keep
-    bits: int  # number of leading bits of a key that give the number of its range
+    bits: int  # how many leading key bits give the range index
     output: Path  # the file to write, with a batch for each range
 
 
@@ -77,7 +77,7 @@ class WriteTask(PartsTask):
     """The joined pairs of one part of the first corpus."""
 
     files: tuple[Path, ...]
-    first_row: int  # number of joined pairs of the previous parts
+    first_row: int  # how many joined pairs the previous parts have
 
 
 Rows: TypeAlias = tuple[int, ...]  # The numbers of rows that a task wrote, by range or part

@@ -85,7 +85,7 @@ class CorpusSlice:
     files: Sequence[Files]  # some files of the corpus, read one after another
     # the lines to read of each file, if a file is cut; empty if files are read whole
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    first_row: int = 0  # the number of rows of the corpus before the slice
+    first_row: int = 0  # how many rows the corpus has before the slice
     last: bool = True  # true if no slice of the corpus follows
     # the line of the first row in each file of a column; empty for the first slice
     columns: Mapping[str, LineStart] = field(default_factory=dict)

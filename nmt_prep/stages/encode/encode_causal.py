@@ -37,7 +37,7 @@ from nmt_prep.training.modifiers.draws import mixed, uniform
 from nmt_prep.training.records.causal_rows import CausalRows
 from nmt_prep.training.records.dataset_json import CausalInfo
 
-GLOSSARY_FILE = "glossary.tsv"  # Name of the copy of the glossary, for loaders
+GLOSSARY_FILE = "glossary.tsv"  # Name of the glossary's copy, for loaders
 
 _ROW_KEYS = set(CausalSettings.model_fields) - {"chat_template"}
 _GROUPS, _PAIRS_OF_GROUP = 16, 64

@@ -42,7 +42,7 @@ class FindTask:
     # the previous part of the same corpus; None for the first one, and for a corpus without documents
     before: PairFile | None
     named: bool  # true if the corpus has documents
-    notes: Path  # start of the names of the files to write
+    notes: Path  # prefix of the names of files to write
 
 
 def find_documents(task: FindTask, tick: Tick) -> bool:
@@ -105,7 +105,7 @@ class OrderTask:
     key: str
     split: str
     seed: int
-    notes: tuple[Path, ...]  # start of the names of the files of each part
+    notes: tuple[Path, ...]  # prefix of each part's file names
     # for each part, whether its first document continues the last document of the previous part
     joined: tuple[bool, ...]
     table: Path  # the table to write

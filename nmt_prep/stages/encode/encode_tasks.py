@@ -58,7 +58,7 @@ _SMALLEST_BUFFER = 1 << 20
 _CACHED_BUFFER = 8 << 20
 """Records in a buffer of this size are still in the processor's cache when they are grouped and written."""
 
-ROWS_AT_A_TIME = 8192  # Number of rows of a causal language model that are made together
+ROWS_AT_A_TIME = 8192  # Number of causal language model rows that are made together
 
 _SEGMENT = 64 << 10  # Bytes of a bucket that should be together in a spill file, so that shards are read quickly
 
@@ -84,11 +84,11 @@ class SpillTask:
     spill: Path
     vocabularies: dict[Side, BuiltVocabulary]
     frames: dict[Side, Frame]  # for each side, the special pieces around the ids of each row
-    links: AlignedPart | None  # the links of the words of the part, for records of text; None for records without links
+    links: AlignedPart | None  # the part's word links, for text records; None for records without links
     memory: int  # bytes of memory that the task may use
-    sample: CorpusSample  # the choice of the sample of the corpus
+    sample: CorpusSample  # how the corpus's sample is chosen
     first_pair: int  # number of the first pair in the corpus
-    weight: WeightSettings | None = None  # origin of the weights of pairs; None for no weights
+    weight: WeightSettings | None = None  # origin of pair weights; None without weights
     rows: CausalRows | None = None  # makes the rows of layout causal; None for other layouts
     documents: DocumentSettings | None = None  # how rows of layout causal join segments; None for single segments
 
@@ -106,9 +106,9 @@ class ShardTask:
     first: int  # number of the first shard in its split
     plan: ShardPlan  # plan that the spill files were written with
     spills: Path  # directory of the spill files
-    parts: int  # number of spill files of the split
+    parts: int  # how many spill files the split has
     outputs: tuple[Path, ...]  # the file to write for each shard
-    first_rows: tuple[int, ...] = ()  # number of the first row of each spill file, if there are columns
+    first_rows: tuple[int, ...] = ()  # row index at which each spill file starts, if there are columns
 
 
 def spill_name(split: str, plan: ShardPlan, part: int) -> str:
@@ -332,7 +332,7 @@ def profile_of(
             sample = reduce(add, (PairSample.load(task.sampled) for task, _ in own))
             stats = reduce(add, (counts for _, counts in own))
             frames = own[0][0].frames
-            if own[0][0].rows is not None:  # which the counts are of; the profile is of both sides
+            if own[0][0].rows is not None:  # which the counts belong to; the profile is for both sides
                 tokens = (int(sample.ids[side].sum()) for side in SIDES)
                 stats = replace(stats, source_tokens=next(tokens), target_tokens=next(tokens))
             if split == told and corpus in pairs:

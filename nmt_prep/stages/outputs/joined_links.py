@@ -30,7 +30,7 @@ from nmt_prep.training.outputs.vocabulary_files import pieces_of as piece_lines_
 if TYPE_CHECKING:
     from nmt_prep.training.batches.joined_segments import Examples, Joining
 
-_Side = tuple[pa.Array, Words, Words]  # Lines of a side, and the spans of their words and of their pieces
+_Side = tuple[pa.Array, Words, Words]  # A side's lines, and their word and piece spans
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,8 @@ class OutputFacts:
     """An output, as later stages see it."""
 
     kind: str
-    pairs: dict[str, int]  # number of pairs of each split
-    files: int  # number of files of its shards
+    pairs: dict[str, int]  # pair count of each split
+    files: int  # file count of its shards
     bytes: int  # their size
 
 

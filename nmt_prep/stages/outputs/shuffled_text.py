@@ -52,7 +52,7 @@ class TextTask:
     plan: ShardPlan  # assigns pairs to buckets
     spill: Path
     tags: Mapping[Side, str]  # for each side with a tag, the tag, which becomes the first word of each line
-    linking: Linking | None  # how the lines get links of pieces; None for lines of text without links
+    linking: Linking | None  # how the lines get piece links; None for text lines without links
     memory: int  # bytes of memory that the task may use
     score: str | None = None  # the score by which translations are chosen and rejected; None for lines of all pairs
 
@@ -201,7 +201,7 @@ class Linking:
     """Settings for piece links in a part's lines."""
 
     form: LinkedForm
-    links: AlignedPart  # the links of the words of the part
+    links: AlignedPart  # the part's word links
     vocabularies: Mapping[Side, BuiltVocabulary]
     frames: Mapping[Side, Frame]  # for each side, the special pieces around the ids of each row
     words: bool = False  # True for word links after lines without tags, which are joined later

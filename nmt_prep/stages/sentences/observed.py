@@ -14,8 +14,8 @@ from nmt_prep.cleaning.sentences.aligner import Level, cut_text
 from nmt_prep.cleaning.sentences.search import Beads
 from nmt_prep.pipeline.stage import HealthWarning
 
-_POINTS = 32  # Maximum number of points of the path of a document
-_KEPT = 200  # Number of documents of a corpus whose paths are in the report: the worst documents
+_POINTS = 32  # Maximum number of points in a document's path
+_KEPT = 200  # Number of documents per corpus whose paths are in the report: the worst documents
 _NAMED = 20  # Maximum number of documents that a warning names
 _LEAST_FIDELITY = 0.35  # Minimum fidelity of documents that count as translations
 
@@ -25,10 +25,10 @@ class DocumentNote:
     """A document, or a piece of a long one."""
 
     name: str
-    sentences: tuple[int, int]  # numbers of sentences of both sides
-    kinds: dict[str, int]  # numbers of beads by the numbers of their sentences, such as `1-2`
+    sentences: tuple[int, int]  # sentence counts of both sides
+    kinds: dict[str, int]  # bead counts by the beads' sentence counts, such as `1-2`
     alone: int  # number of sentences without counterpart
-    score: float  # sum of the scores of the scored beads
+    score: float  # summed score of the scored beads
     scored: int  # number of scored beads
     translated: bool  # False if the sides do not seem to translate each other
     path: tuple[tuple[int, int], ...]  # points of the path, as positions on both sides
@@ -76,8 +76,8 @@ class CorpusNote:
     """The documents of a corpus."""
 
     documents: int  # number of aligned documents
-    sentences: tuple[int, int]  # numbers of sentences of both sides
-    kinds: dict[str, int]  # numbers of beads by the numbers of their sentences, such as `1-2`
+    sentences: tuple[int, int]  # sentence counts of both sides
+    kinds: dict[str, int]  # bead counts by the beads' sentence counts, such as `1-2`
     alone: int  # number of sentences without counterpart
     pairs: int  # number of pairs that were written
     weak: int  # number of pairs with a lower score than `documents.min`

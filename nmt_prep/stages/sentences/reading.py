@@ -89,7 +89,7 @@ def write_table(path: Path, table: pa.Table) -> None:
         pq.write_table(table, beside, compression="zstd", compression_level=1, write_statistics=False)
 
 
-SHARD_BYTES = 2 << 20  # Bytes of text of a shard, both sides together; a longer document is alone in its shard
+SHARD_BYTES = 2 << 20  # Bytes of text per shard, both sides together; a longer document is alone in its shard
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class DocumentCorpus:
     split: str
     corpus: Corpus
     documents: Documents
-    languages: tuple[str, str]  # the languages of both sides of its files
+    languages: tuple[str, str]  # the languages on both sides of its files
     prior: Path | None  # file of the prior model; None without one
 
     @property

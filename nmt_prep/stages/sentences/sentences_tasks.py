@@ -41,7 +41,7 @@ from nmt_prep.pipeline.rounds import Round
 from nmt_prep.stages.sentences.observed import DocumentNote, note_of
 from nmt_prep.stages.sentences.reading import Shard, lists_of, read_shard, rows_of, write_shard, write_table
 
-LONGEST_PIECE = 5_000  # Minimum number of source sentences of a document that is divided into pieces
+LONGEST_PIECE = 5_000  # Minimum number of source sentences in a document that is divided into pieces
 _CUT_WITHIN = 500  # Number of sentences before and after an even cut among which the actual cut is chosen
 
 
@@ -164,7 +164,7 @@ class Prior:
     """A prior model, which is capped to about the word count of a corpus's documents."""
 
     file: Path
-    sentences: int  # number of source sentences of the corpus
+    sentences: int  # source sentence count of the corpus
 
     def model(self) -> Model:
         """Returns the capped model."""
@@ -210,7 +210,7 @@ class AlignTask:
     level: Level | None  # the scores of the corpus; None before they are known
     languages: tuple[str, str]
     least: float | None  # least score of a pair; None to keep all
-    output: Path  # directory for files, or the file of pairs of the last round
+    output: Path  # directory for files, or the last round's pair file
 
 
 def align_again(task: AlignTask, tick: Tick) -> Shard:
@@ -237,7 +237,7 @@ class AlignedPairs:
 
     pairs: int
     weak: int  # number of pairs that were dropped for their scores
-    notes: tuple[DocumentNote, ...]  # notes of its documents, or pieces of documents
+    notes: tuple[DocumentNote, ...]  # notes on its documents, or on pieces of documents
     sha256: str  # digest of the file; empty if there are no pairs, and so no file
     size: int
 

@@ -55,10 +55,10 @@ from nmt_prep.subwords.resizing import (
 )
 
 _SHOWN, _SHOWN_CHARACTERS = 3, 80  # Number of changed lines that are shown, and how many characters of each
-_HELD_OUT = 20  # One of so many lines of train is not learned from, but shows what an extension changes
+_HELD_OUT = 20  # One of so many train lines is not learned from, but shows what an extension changes
 _ALL = 1 << 62  # bytes
 _DIGEST = 16  # bytes
-_MOST_CHANGED = 0.001  # Share of the words of other languages that an extension may change without a warning
+_MOST_CHANGED = 0.001  # Share of other languages' words that an extension may change without a warning
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class ProveTask:
 class Proof:
     """What changed in lines that were encoded with the old and the new vocabularies."""
 
-    lines: int = 0  # number of lines, of both sides
+    lines: int = 0  # line count of both sides together
     changed: int = 0  # number of lines with other pieces
     words: int = 0
     changed_words: int = 0  # number of words with other pieces

@@ -148,7 +148,7 @@ COUNT = Round("count", count_slice, int, unit="bytes", words="counting words")
 class VocabularyTask:
     """One vocabulary to train."""
 
-    key: str  # name of the task and of the vocabulary: `source`, `target` or `shared`
+    key: str  # name of the task and the vocabulary: `source`, `target` or `shared`
     samples: tuple[SampleFile, ...]
     counted: tuple[Path, ...]  # files with the counts of these lines; empty if the lines are not counted yet
     output: Path

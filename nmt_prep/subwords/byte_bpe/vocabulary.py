@@ -16,16 +16,16 @@ from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import BYTE_CHARACTERS, Pretokenization, bytes_of, spelled
 from nmt_prep.subwords.tokenizer_json import names_by_id
 
-MAX_TOKENS = 1 << 21  # Upper limit of the number of ids
-MAX_MERGES = 4_000_000  # Upper limit of the number of merges
+MAX_TOKENS = 1 << 21  # Upper limit for the ID count
+MAX_MERGES = 4_000_000  # Upper limit for the merge count
 
 
 @dataclass(frozen=True, slots=True)
 class ByteBPEVocabulary:
     """Everything that determines the ids of a text."""
 
-    tokens: tuple[bytes, ...]  # bytes of the token of each id; empty for added tokens and for unused ids
-    # left, right and merged id of each merge, in order of merge rank; int32, shape `[merges, 3]`
+    tokens: tuple[bytes, ...]  # the token bytes of each ID; empty for added tokens and for unused IDs
+    # left, right and merged ID of each merge, in order of merge rank; int32, shape `[merges, 3]`
     merges: npt.NDArray[np.int32]
     added: Mapping[str, AddedToken] = field(default_factory=dict)  # added tokens by name
     # settings for splitting lines into pretokens

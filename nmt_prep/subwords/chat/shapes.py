@@ -77,12 +77,12 @@ class Shapes:
     """The shapes of a template for one system turn."""
 
     only: TurnShape
-    # shapes of the first turn of several, of later ones, and of the last one; or why there are none
+    # shapes of the first turn among several, of later turns, and of the last turn; or why there are none
     several: tuple[TurnShape, TurnShape, TurnShape] | str
     user: Treatment  # what the template does with the text of a user
     answer: Treatment  # likewise for answers
     searched: tuple[str, ...]  # texts may be rendered in another way if they contain one of these
-    around: tuple[str, str, str]  # the texts around those of a single turn
+    around: tuple[str, str, str]  # the texts around a single turn
 
 
 def shapes_of(template: ChatTemplate, system: str | None, tokenizer: Tokenizer) -> Shapes:

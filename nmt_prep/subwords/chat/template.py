@@ -34,7 +34,7 @@ class Rendered(NamedTuple):
     """A rendered conversation."""
 
     text: str
-    spans: list[tuple[int, int]]  # start and end of the text of each generation block
+    spans: list[tuple[int, int]]  # start and end of each generation block's text
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from nmt_prep.subwords.words import WordsTokenizer
 
 Ids: TypeAlias = "npt.NDArray[np.int64]"
 
-_MOST_COMPARED = 1_000_000_000  # characters of names of added tokens
+_MOST_COMPARED = 1_000_000_000  # characters in the names of added tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def editable(tokenizer: Tokenizer, path: Path, where: str) -> EditableVocabulary
 
 
 def _check_nesting(names: Iterable[str], what: str, where: str) -> None:
-    # The longest of several runs of one character, such as spaces, is the same for every library.
+    # The longest among several runs of one character, such as spaces, is the same for every library.
     known = sorted({*names} - {""})
     outer = [name for name in known if len({*name}) > 1]
     text = "\0".join(outer)
@@ -265,7 +265,7 @@ class _Ranks(EditableVocabulary):
 
 
 _PIECE, _TRAINER, _SELF_TESTS, _NUMBERING = 1, 2, 4, 200  # Fields of the protocol buffer
-_SIZE, _ROLES = 4, (40, 41, 42, 43)  # Fields of the trainer's options: number of pieces; ids of unk, bos, eos and pad
+_SIZE, _ROLES = 4, (40, 41, 42, 43)  # Fields in the trainer's options: piece count; IDs of unk, bos, eos and pad
 
 
 class _ModelFile(EditableVocabulary):
@@ -285,7 +285,7 @@ class _ModelFile(EditableVocabulary):
         self._check_defined()
         self._numbering = tokenizer.numbering
         numbers = {piece: number for number, piece in enumerate(pieces)}
-        # the id of each piece of the file; -1 for a piece that a numbering lacks
+        # each piece's ID in the file; -1 for a piece that the ID layout lacks
         self._ids = np.array([numbers.get(text, -1) for text in self._texts], np.int64)
         in_file, normal = self._ids >= 0, self._types == PieceType.NORMAL
         self.fixed[self._ids[in_file & ~normal]] = True

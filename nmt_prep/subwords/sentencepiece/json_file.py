@@ -202,7 +202,7 @@ class JsonFile:
     kind: str  # `unigram` or `bpe`
     pieces: tuple[str, ...]  # the text of each id; empty for ids without a piece
     types: tuple[PieceType, ...]  # the type of each piece
-    scores: npt.NDArray[np.float64]  # unigram models: score of each piece of the model; float64, shape `[n]`
+    scores: npt.NDArray[np.float64]  # unigram models: each piece's score in the model; float64, shape `[n]`
     merges: npt.NDArray[np.int32]  # BPE models: left, right and merged id of each merge; int32, shape `[merges, 3]`
     unk_id: int | None  # id of unknown text; None if all text has bytes
     byte_fallback: bool  # True if text without a piece becomes bytes

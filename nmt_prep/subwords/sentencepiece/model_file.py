@@ -23,7 +23,7 @@ Value = bool | int | float | str | bytes | tuple[str, ...]
 _MODEL_TYPES = {"unigram": 1, "bpe": 2, "word": 3, "char": 4}
 
 
-MOST_PIECES = 1 << 21  # Upper limit of the number of ids
+MOST_PIECES = 1 << 21  # Upper limit for the ID count
 
 
 class PieceType(IntEnum):

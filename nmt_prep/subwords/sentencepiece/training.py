@@ -24,7 +24,7 @@ ModelType: TypeAlias = Literal["unigram", "bpe", "word", "char"]
 
 _log = logging.getLogger(__name__)
 
-# Bytes of memory that the library needs per byte of the lines, by kind of model; 16 to 23, and 7 to 25, were measured.
+# Bytes of memory that the library needs per line byte, by model kind; 16 to 23, and 7 to 25, were measured.
 _BYTES_PER_BYTE = {"unigram": 24, "bpe": 26}
 # Additional bytes per line; for lines of two bytes, 125 and 43 per line were measured in total.
 _BYTES_PER_LINE = {"unigram": 80, "bpe": 40}

@@ -237,7 +237,7 @@ def _places(line: str, pieces: Sequence[str]) -> tuple[list[int], list[int]] | N
     begins, ends = list[int](), list[int]()  # of each character of the joined pieces
     place = 0
     for unit in _UNIT.finditer("".join(pieces)):
-        ended = unit[0] == "_"  # the mark of the end of a token, which has no text
+        ended = unit[0] == "_"  # the mark at the end of a token, which has no text
         if not ended:
             character = "\\" if unit[0] == r"\\" else _ESCAPED.sub(_unescaped, unit[0])
             if line[place : place + 1] == " " != character:

@@ -29,7 +29,7 @@ from nmt_prep.text.computed.programs import Programs, checked_texts, numbers_of
 from nmt_prep.text.functions import described, load_function
 from nmt_prep.text.line_program import TooManyLinesError
 
-ENTRY_POINTS = "nmt_prep.rules"  # Group of entry points for functions of installed packages
+ENTRY_POINTS = "nmt_prep.rules"  # Entry point group for functions in installed packages
 
 Text: TypeAlias = "Mapping[Side, pa.Array]"
 Rows: TypeAlias = "npt.NDArray[np.int64]"
@@ -50,7 +50,7 @@ class _Distinct(NamedTuple):
 
     high: Keys  # ascending
     low: Keys
-    rows: Rows  # the row of one of the texts with each key
+    rows: Rows  # the row of one text for each key
     inverse: Rows  # for each row, the index of its key
 
 

@@ -14,7 +14,7 @@ from nmt_prep.base.runtime import unstoppable
 from nmt_prep.text.functions import described, load_function
 from nmt_prep.text.step import Step, StepContext, StepOptions
 
-GROUP = "nmt_prep.line_functions"  # Group of entry points for functions of installed packages
+GROUP = "nmt_prep.line_functions"  # Entry point group for functions in installed packages
 
 
 class PythonOptions(StepOptions):

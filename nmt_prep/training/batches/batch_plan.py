@@ -53,7 +53,7 @@ class BatchPlan(DivisionPlan):
     equal_batches: EqualBatches = False  # see `Options`
     # batches per process, if `equal_batches` is not False; None for the number that fits all processes in this epoch
     batches_wanted: int | None = None
-    encoder: TextEncoder | None = None  # makes the ids of records of layout `text`; None for other layouts
+    encoder: TextEncoder | None = None  # makes the IDs for records with layout `text`; None for other layouts
     training: TrainingSettings = field(default_factory=TrainingSettings)  # stages, modifiers and subwords
     joining: Joining | None = None  # how the segments of documents are joined; None for single segments
     # int64, shape `[corpora]`: each corpus's index among the split's `language_pairs` in `dataset.json`; None in a run

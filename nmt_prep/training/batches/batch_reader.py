@@ -150,7 +150,7 @@ class WindowContent(NamedTuple):
 
     pairs: PairColumns
     skip: int  # number of rows at the start that belong to another process
-    take: int  # number of rows of the window after these
+    take: int  # how many rows the window has after these
     weights: npt.NDArray[np.float32] | None = None
     segments: Int64s | None = None
     context: Int64s | None = None

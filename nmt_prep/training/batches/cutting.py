@@ -22,7 +22,7 @@ class DivisionPlan:
 
     order: EpochOrder  # the order of the epoch, and the process's part of it
     rule: BatchRule  # limits of a batch
-    mix: CorpusMix | None = None  # number of copies of each pair in the epoch; None if each occurs once
+    mix: CorpusMix | None = None  # each pair's copy count in the epoch, or None if each occurs once
     pad_to_limits: bool = False  # True if batches are padded to the limits of their buckets
     # int64, shape `[corpora]`: language-pair index of each corpus, if a batch has only one language pair; else None
     groups: Int64s | None = None
@@ -59,7 +59,7 @@ class Parts(NamedTuple):
     """The batches of a window after some were split."""
 
     batch: Vector  # int64: batch index of each part, ascending
-    before: Vector  # int64: number of pairs (rows, if packed) of that batch before the part
+    before: Vector  # int64: pair count (row count, if packed) of that batch before the part
     sizes: Vector  # int64: pairs (rows, if packed) in each part, never 0
 
 
@@ -105,7 +105,7 @@ class WindowPairs(NamedTuple):
     source: Vector  # int64, shape `[pairs]`: lengths of the sources
     target: Vector  # int64, shape `[pairs]`: lengths of the targets
     corpora: Vector | None  # int64, shape `[pairs]`: corpus index of each pair; None in layout `example`
-    row_pairs: Vector  # int64, shape `[rows]`: number of pairs in each row of the records; empty if they are not packed
+    row_pairs: Vector  # int64, shape `[rows]`: pair count of each row in the records; empty if they are not packed
 
 
 class Batches(NamedTuple):

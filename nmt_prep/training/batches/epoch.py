@@ -165,7 +165,7 @@ class Window(NamedTuple):
 
     runs: Int64s  # int64, indexes of the runs to read, in order
     skip: int  # number of pairs (rows, if packed) at the start of the first run that belong to the previous process
-    take: int  # number of pairs (rows, if packed) of this window after the skipped ones
+    take: int  # pair count (row count, if packed) of this window after the skipped ones
 
 
 @dataclass(frozen=True)

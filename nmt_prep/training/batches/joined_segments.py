@@ -34,11 +34,11 @@ from nmt_prep.training.records.shard_reader import PairColumns
 class Examples:
     """Examples of consecutive segments, in the order of their targets."""
 
-    first: dict[Side, Int64s]  # per side, index of the first segment of each example, context included: int64
+    first: dict[Side, Int64s]  # per side, index of each example's first segment, context included: int64
     target: Int64s  # int64, index of the first segment after the context
     end: Int64s  # int64, index after the last segment
     targets: Int64s  # int64, number of segments after the context, without repeated ones
-    lengths: dict[Side, Int64s]  # per side, number of ids of each example: int64
+    lengths: dict[Side, Int64s]  # per side, ID count of each example: int64
 
     def __len__(self) -> int:
         return len(self.end)
@@ -59,7 +59,7 @@ class Segments(NamedTuple):
 
     entries: npt.NDArray[np.uint16]  # index entries: uint16, shape `[segments, 3]`
     continues: npt.NDArray[np.uint8]  # the column `document`, uint8
-    places: Int64s  # int64, index of each segment in the split; of a repeated segment, that of the segment after it
+    places: Int64s  # int64, each segment's index in the split; a repeated segment has the index of the segment after it
     breaks: Int64s  # int64, segments at which an example begins
     repeated: npt.NDArray[np.bool_] | None = None  # True for segments that are context only; None if no segment is
     found: Repeated | None = None  # the repeated segments, numbered by the runs' pairs; None if there is none

@@ -240,7 +240,7 @@ class Buckets(NamedTuple):
     """Buckets of lengths; a batch holds pairs of one bucket only."""
 
     limits: tuple[int, ...]  # maximum length of each bucket, ascending; the last one is the maximum length of all pairs
-    capacities: tuple[int, ...]  # number of pairs in a batch of each bucket
+    capacities: tuple[int, ...]  # pair count of a batch in each bucket
 
 
 class BatchRule(NamedTuple):
@@ -251,7 +251,7 @@ class BatchRule(NamedTuple):
     tokens: int
     pairs: int | None = None  # pairs (rows, if packed) in a batch, instead of `tokens`
     buckets: Buckets | None = None  # buckets of lengths; None sorts the window by length instead
-    # True if an incomplete batch is left out: the last one of a window, or of each bucket in it
+    # True if an incomplete batch is skipped: the last batch in a window, or in each of its buckets
     drop_remainder: bool = False
     max_length: int | None = None  # maximum length of a pair; None takes all
     too_long: TooLong = "drop"  # whether longer pairs are dropped or truncated

@@ -34,7 +34,7 @@ WINDOW = 65_536  # Pairs of a window
 
 _WINDOWS_KEPT = 8  # Windows in memory beyond two per corpus: threads may be a window apart
 _FIRST_ROWS = 256  # Rows of the small block that a reader gets first
-_TURNS = 4  # Minimum number of turns of each reader in an epoch, where there are enough pairs
+_TURNS = 4  # Minimum number of turns per reader in an epoch, where there are enough pairs
 
 
 class Pairs(Protocol):

@@ -81,7 +81,7 @@ class StagedOrder(EpochOrder):
 
     stream: TextStream
     encoder: TextEncoder  # encodes the text of the stream
-    corpora: tuple[str, ...]  # names of the corpora of the split
+    corpora: tuple[str, ...]  # corpus names in the split
 
     @classmethod
     def of(cls, order: EpochOrder, stream: TextStream, encoder: TextEncoder, corpora: tuple[str, ...]) -> StagedOrder:

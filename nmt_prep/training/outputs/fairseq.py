@@ -25,7 +25,7 @@ from nmt_prep.training.outputs.output_files import IdType, id_type, sequence_fil
 from nmt_prep.training.outputs.vocabulary_files import write_lines
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
-_MULTIPLE = 8  # Divisor of the size of every dictionary, special pieces included
+_MULTIPLE = 8  # Divisor for the size of every dictionary, special pieces included
 
 
 class Fairseq(Output[FairseqOptions]):

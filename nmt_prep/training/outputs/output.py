@@ -79,12 +79,12 @@ class ShardTask(Generic[Options]):
     run: RunFacts
     split: str
     shard: int  # index of the shard
-    shards: int  # number of shards of the split
+    shards: int  # shard count of the split
     count: int  # pairs of the shard
     pairs: IdPairs | TextPairs  # the pairs, in the output's form
     directory: Path  # of the output
     scratch: Path  # prefix of files that only :meth:`Output.finish` reads
-    weights: tuple[tuple[Path, int], ...] = ()  # the split's files of weights, and their numbers of pairs
+    weights: tuple[tuple[Path, int], ...] = ()  # the split's weight files, and their pair counts
     start: int = 0  # index of the first pair in the split
     glossary: Path | None = None  # the terms for prompts
     pools: tuple[

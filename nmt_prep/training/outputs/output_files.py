@@ -21,7 +21,7 @@ from nmt_prep.base.digests import HashedFile
 
 GROUP_ROWS = 10_000
 GROUP_BYTES = 16 << 20  # A row group ends with the row that reaches one of these two limits
-_ID_PAGE_BYTES = 1 << 15  # Bytes of a page of ids, few enough to stay in the processor's cache until they are encoded
+_ID_PAGE_BYTES = 1 << 15  # Bytes per page of IDs, few enough to stay in the processor's cache until they are encoded
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ _CODES: dict[IdType, int] = {"uint8": 1, "int32": 4, "uint16": 8, "uint32": 9}
 _BLOCK = 1 << 18  # Number of sequences whose offsets are computed at once
 
 
-# The files of fairseq and of Megatron: a `.bin` file with sequences of ids, and its index.
+# The files for fairseq and Megatron: a `.bin` file with ID sequences, and its index.
 #
 # Both indexes have the same magic number, and for each sequence the number of ids and the offset in bytes.
 

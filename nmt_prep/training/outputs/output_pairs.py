@@ -29,8 +29,8 @@ _TEXT_BYTES = 4 << 20
 class IdBatch:
     """Consecutive pairs of ids."""
 
-    sources: Ragged  # ids of the sources, or of rows, as in the records
-    targets: Ragged  # ids of the targets, or the bounds of what counts of rows, as in the records
+    sources: Ragged  # source IDs, or row IDs, as in the records
+    targets: Ragged  # target IDs, or the bounds of the row spans that count, as in the records
     corpora: npt.NDArray[np.int32]  # corpus index of each pair: int32, shape `[pairs]`
     # weight of each pair, float32; None if the run has no weights, or for consecutive pairs of the records, which store
     # weights
@@ -92,9 +92,9 @@ class IdPairs:
 
     layout: Layout  # format of the records
     records: tuple[tuple[Path, int], ...]  # the shards of the records with the range, and their numbers of pairs
-    start: int  # number of the first pair, counted from the start of the first of these shards
+    start: int  # index of the first pair, counted from the start of the first of these shards
     count: int  # number of pairs
-    encoder: TextEncoder | None = None  # makes the ids of records of layout `text`; None for other layouts
+    encoder: TextEncoder | None = None  # makes the IDs for records with layout `text`; None for other layouts
 
     def batches(self) -> Iterator[IdBatch]:
         """Yields the pairs in batches of a few MiB."""

@@ -16,7 +16,7 @@ _LINE_END = re.compile(r"[\n-\r\x1c-\x1e\x85\u2028\u2029]")
 _SPLITS = {"fairseq": _WHITE, "sockeye": _WHITE, "joey": _LINE_END}
 """What trainers split pieces or lines at, apart from spaces and line feeds."""
 
-_MULTIPLE = 8  # divisor of the size of fairseq's dictionaries
+_MULTIPLE = 8  # divisor for the size of fairseq's dictionaries
 
 
 class Limits(NamedTuple):

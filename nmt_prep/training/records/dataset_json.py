@@ -38,7 +38,7 @@ class PairStats:
     target_tokens: int = 0  # ids of the target side
     source_lengths: Counter[int] = field(default_factory=Counter)  # number of pairs for each source length
     target_lengths: Counter[int] = field(default_factory=Counter)  # number of pairs for each target length
-    max_lengths: Counter[int] = field(default_factory=Counter)  # number of pairs for each length of the longer side
+    max_lengths: Counter[int] = field(default_factory=Counter)  # pair count for each length of the longer side
 
     @classmethod
     def of(cls, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> PairStats:
@@ -102,7 +102,7 @@ class VocabularyInfo(_Model):
 
     _omitted = ("frame", "words")
     file: str  # path relative to the records directory
-    words: str | None = None  # path of the file of the steps before it; omitted if there are none
+    words: str | None = None  # path of the file with the steps before it; omitted if there are none
     kind: str  # the tokenizer's dialect, as `vocab.kind` in a config
     size: NonNegativeInt  # number of pieces
     sha256: Sha256  # digest of the file
@@ -175,7 +175,7 @@ class ShardInfo(_Model):
     bytes: NonNegativeInt  # size of the file
     sha256: Sha256  # digest of the file
     index: IndexInfo  # size and digest of the shard's index
-    columns: dict[str, IndexInfo] = {}  # size and digest of the file of each column, see `columns`; omitted if empty
+    columns: dict[str, IndexInfo] = {}  # size and digest of each column's file, see `columns`; omitted if empty
 
 
 _COUNTS = ("pairs", "source_tokens", "target_tokens")
@@ -241,10 +241,10 @@ class DocumentsInfo(_Model):
 
     source_separator: int | None  # id between two segments of the source; None if there is none
     target_separator: int | None  # id between two segments of the target; None if there is none
-    max_tokens: NonNegativeInt  # maximum number of ids of joined segments on either side
-    max_segments: NonNegativeInt  # maximum number of segments of a window
-    share: float  # share of the documents of train whose segments are joined
-    # numbers of segments of context on the source and the target side; None for windows
+    max_tokens: NonNegativeInt  # maximum ID count of joined segments on either side
+    max_segments: NonNegativeInt  # maximum segment count of a window
+    share: float  # share of train documents whose segments are joined
+    # context segment counts on the source and the target side; None for windows
     context: tuple[NonNegativeInt, NonNegativeInt] | None
 
 
@@ -254,7 +254,7 @@ class CausalInfo(_Model):
     _omitted = ("glossary", "examples")
     settings: dict[str, Any]  # the keys of the section that describe rows
     template: dict[str, Any] | None  # the chat template; None for the frame of the target side
-    glossary: str | None = None  # name of the file of terms
+    glossary: str | None = None  # name of the term file
     examples: dict[str, tuple[str | None, ...]] = {}  # for each split and corpus, the file of examples in prompts
 
 
@@ -273,7 +273,7 @@ class DatasetInfo(_Model):
     input: InputInfo  # the config's `input` section
     corpora: dict[str, tuple[CorpusInfo, ...]]  # for each split its corpora in the config's order
     splits: dict[str, SplitInfo]  # for each split its counts and shards
-    # names of the columns of pairs beside their ids; omitted from the file if there are none
+    # names of the pair columns beside the IDs; omitted from the file if there are none
     columns: tuple[str, ...] = ()
     # how segments of documents are joined; omitted from the file if they are not
     documents: DocumentsInfo | None = None

@@ -31,7 +31,7 @@ from nmt_prep.training.records.shuffle_plan import ShardPlan
 
 INDEX_DIRECTORY = "index"
 SATURATED = 0xFFFF  # Represents itself and all larger values
-PAIR_BYTES = 6  # Size of the entry of a pair
+PAIR_BYTES = 6  # Size of a pair's entry
 
 _TRAILER = struct.Struct("<8s2q")
 _MAGIC = b"nmtindx1"
@@ -48,7 +48,7 @@ _BLOCK_BYTES = 32
 # - for each block (a record of layout `chunk` or `packed`, 256 records of layout `example`) four int64: its offset
 #   in the shard, and its numbers of records, pairs and rows (0 if pairs are not packed); rows do not count pairs longer
 #   than a row;
-# - a trailer: `nmtindx1`, then the numbers of pairs and of blocks, two int64.
+# - a trailer: `nmtindx1`, then the pair and block counts, two int64.
 
 
 def index_path(shard: str | Path) -> Path:
@@ -61,7 +61,7 @@ def index_path(shard: str | Path) -> Path:
 class ShardIndex:
     """The content of an index."""
 
-    # uint16, shape `[pairs, 3]`: tokens of the source, tokens of the target, number of the corpus
+    # uint16, shape `[pairs, 3]`: source token count, target token count, corpus index
     pairs: npt.NDArray[np.uint16]
     blocks: npt.NDArray[np.int64]  # int64, shape `[blocks, 4]`: offset, records, pairs, rows
 

@@ -107,12 +107,12 @@ text of 256 pairs, or about 256 rows of a causal language model: their ids, and 
 Payload: TypeAlias = Literal["example", "ids", "text"]
 """Content of a spilled record on both sides: the IDs as in an Example, the IDs, or the text as UTF-8."""
 
-PAIRS_PER_BLOCK = 256  # Pairs of a chunk, and of each entry of a shard's index
+PAIRS_PER_BLOCK = 256  # Pairs per chunk, and per entry in a shard's index
 
 MAX_SHARDS = 99_999
 MAX_BUCKETS = 1 << 20
 
-_SLACK = 1.1  # buckets hold equal numbers of records, not of bytes
+_SLACK = 1.1  # buckets hold equal numbers of records, not bytes
 
 
 def shard_name(name: str, split: str, shard: int, shards: int) -> str:
@@ -134,7 +134,7 @@ class ShardPlan:
     layout: Layout = "example"  # format of the records; `text` if pairs are shuffled as text
     row_length: int = 256  # length of a row on either side, 1 to 1024, in layout `packed`
     columns: tuple[str, ...] = ()  # names of the columns beside the ids, see `columns`
-    # names and Arrow types of the other columns of records of layout `text`
+    # names and Arrow types of the other columns in records with layout `text`
     text_columns: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:

@@ -33,7 +33,7 @@ Columns: TypeAlias = "tuple[tuple[str, str], ...]"
 Subwords: TypeAlias = "Mapping[Side, Mapping[Any, float]]"
 """Options of subword sampling for each side, such as ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``."""
 
-LINKS = "links"  # Column of the links of words, such as `0-0 1-2`
+LINKS = "links"  # Column for word links, such as `0-0 1-2`
 
 _TEXT_BYTES = 4 << 20
 _LENGTHS = ("source_ids", "target_ids")

@@ -191,7 +191,7 @@ class BatchedInputWithColumns(NamedTuple):
     # int32, shape `[rows]`: corpus index of each pair in `dataset.json`; None unless asked for
     corpora: tf.Tensor | None = None
     weights: tf.Tensor | None = None  # float32, shape `[rows]`: weight of each pair in the loss; None without weights
-    # int32, shape `[rows]`: number of targets among the segments of each row; None for single pairs
+    # int32, shape `[rows]`: target count among each row's segments; None for single pairs
     segments: tf.Tensor | None = None
     # int32, shape `[rows]`: number of ids at the start of `target_output` that do not count as target; None without
     # context
@@ -236,7 +236,7 @@ class CutWindow(NamedTuple):
     # of each side
     widths: tf.Tensor | None
     columns: dict[str, tf.Tensor]  # columns of the pairs, shape `[pairs]`, int32, and weights float32
-    ignored: Column | None  # the bounds of the parts of each target that do not count; None if there is none
+    ignored: Column | None  # the bounds of the parts of each target that do not count, or None
 
 
 class _Span(NamedTuple):

@@ -193,7 +193,7 @@ class Words(NamedTuple):
 
     distinct: tf.Tensor  # the different words, strings, shape `[distinct]`
     numbers: tf.Tensor  # int32, shape `[words]`: for each word of the lines, its number in `distinct`
-    lengths: tf.Tensor  # int64, shape `[rows]`: number of words of each line
+    lengths: tf.Tensor  # int64, shape `[rows]`: word count of each line
 
 
 def split_words(lines: tf.Tensor, max_length: int | None = None) -> Words:
@@ -243,7 +243,7 @@ class Side(NamedTuple):
     """Encodes the lines of one side."""
 
     table: tf.lookup.experimental.LookupInterface  # from words to ids
-    max_length: int | None  # maximum number of words of a line; the rest is cut off. None or 0 for no limit
+    max_length: int | None  # maximum word count of a line; the rest is cut off. None or 0 for no limit
     characters: bool = False  # true if a word becomes 50 character ids instead of one id
 
     @property

@@ -253,9 +253,9 @@ class BatchSizes(NamedTuple):
 
     buffer_size: int | tf.Tensor  # pairs in the shuffle buffer
     batch_size: tf.Tensor  # pairs in a batch
-    buckets: int  # number of the bucket of the longest pairs; 0 if there is no other one
+    buckets: int  # index of the bucket with the longest pairs; 0 if there is no other bucket
     bucket_width: int  # lengths in each other bucket
-    source_width: int  # ids of each word of a source
+    source_width: int  # IDs for each word of a source
     source_padding: tf.Tensor  # id that pads sources
     sos: tf.Tensor  # id that begins `target_input`
     eos: tf.Tensor  # id that ends `target_output` and pads targets

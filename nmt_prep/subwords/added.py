@@ -149,7 +149,7 @@ def finder(
 
 def _any_of(names: Collection[str]) -> re.Pattern[str]:
     longest_first = sorted(names, key=lambda name: (-len(name), name))
-    return re.compile("|".join(map(re.escape, longest_first)))
+    return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
 
 
 @functools.cache

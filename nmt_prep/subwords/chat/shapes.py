@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from nmt_prep.base.errors import VocabularyError
+from nmt_prep.base.errors import EncodeError, VocabularyError
 from nmt_prep.subwords.added import AddedToken, AddedTokenFinder
 from nmt_prep.subwords.chat.template import ChatTemplate, Message, Rendered
 from nmt_prep.subwords.tokenizer import Tokenizer
@@ -61,6 +61,7 @@ class Border:
     part: int  # index of the part that it is in, or before which it is
     # text of the segment before the border; None for a border before the part
     before: str | None = None
+    in_text: bool = False  # True for a border of a generation block, whose place is that of characters
 
 
 @dataclass(frozen=True)
@@ -91,20 +92,23 @@ def shapes_of(template: ChatTemplate, system: str | None, tokenizer: Tokenizer) 
     Raises:
         VocabularyError: the template cannot be rendered, or divided at the texts of messages.
     """
-    one, texts = _turns(template, system, 1)
+    one, texts, blocks = _turns(template, system, 1)
     names = {str(name) for role, name in json.loads(template.variables).items() if role.endswith("_token")}
     for name in sorted({*filter(None, names), *_NAMES.findall(one[0])}):
         if name in one[0] and name not in tokenizer.added:
             raise template.error(f"the vocabulary has no added token {name!r}", template.line_of(name))
-    only = _shape(one[0], tokenizer, first=True)
+    only = _shape(one[0], tokenizer, blocks, first=True)
     around = (texts[0], texts[1], texts[2])
     several: tuple[TurnShape, TurnShape, TurnShape] | str
     try:
-        several = _several(template, system, tokenizer)
+        several = _several(template, system, tokenizer, blocks)
     except VocabularyError as error:
         several = str(error)
     user, answer = (_treatment(template, system, around, answers) for answers in (False, True))
-    return Shapes(only, several, user, answer, tuple(template.searched()), around)
+    searched, more = template.asked()
+    if more:  # such as a length: any text may change what the template writes
+        user = answer = Treatment("render")
+    return Shapes(only, several, user, answer, tuple(searched), around)
 
 
 def conversation(system: str | None, texts: Sequence[str]) -> list[Message]:
@@ -115,7 +119,7 @@ def conversation(system: str | None, texts: Sequence[str]) -> list[Message]:
 
 
 def _several(
-    template: ChatTemplate, system: str | None, tokenizer: Tokenizer
+    template: ChatTemplate, system: str | None, tokenizer: Tokenizer, blocks: bool
 ) -> tuple[TurnShape, TurnShape, TurnShape]:
     turns = {count: _turns(template, system, count)[0] for count in (2, 3, 4)}
     first, middle, last = turns[3]
@@ -124,7 +128,8 @@ def _several(
             "documents cannot be divided into turns, because a turn depends on how many follow",
             template.line_of("loop.last"),
         )
-    shapes = _shape(first, tokenizer, first=True), *(_shape(turn, tokenizer, first=False) for turn in (middle, last))
+    later = (_shape(turn, tokenizer, blocks, first=False) for turn in (middle, last))
+    shapes = _shape(first, tokenizer, blocks, first=True), *later
     for before, after in ((shapes[0], shapes[1]), (shapes[1], shapes[2])):
         if not isinstance(before.parts[-1], int) and not isinstance(after.parts[0], int):
             raise template.error(
@@ -133,8 +138,8 @@ def _several(
     return shapes[0], shapes[1], shapes[2]
 
 
-def _turns(template: ChatTemplate, system: str | None, count: int) -> tuple[list[str], list[str]]:
-    """Returns the text of each turn with marks and borders, and the texts between the marks."""
+def _turns(template: ChatTemplate, system: str | None, count: int) -> tuple[list[str], list[str], bool]:
+    """Returns the text of each turn with marks and borders, the texts between the marks, and if there are blocks."""
     marks = [f"{_OPEN}{turn}{kind}{_CLOSE}" for turn in range(count) for kind in (USER, ANSWER)]
     asked = [(conversation(system, marks[: 2 * turn - 1]), True) for turn in range(1, count + 1)]
     asked += [(conversation(system, marks[: 2 * turn]), False) for turn in range(1, count + 1)]
@@ -161,7 +166,7 @@ def _turns(template: ChatTemplate, system: str | None, count: int) -> tuple[list
     pieces = [
         whole.text[a:b] for a, b in zip([0, *(b for _, b in places)], [*(a for a, _ in places), None], strict=True)
     ]
-    return [_TURN.sub(r"\2", turn) for turn in turns], pieces
+    return [_TURN.sub(r"\2", turn) for turn in turns], pieces, bool(whole.spans)
 
 
 def _blocks(template: ChatTemplate, whole: Rendered, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -198,7 +203,7 @@ def _prefixes(
     return borders
 
 
-def _shape(turn: str, tokenizer: Tokenizer, *, first: bool) -> TurnShape:
+def _shape(turn: str, tokenizer: Tokenizer, blocks: bool, *, first: bool) -> TurnShape:
     """Divides the text of a turn at added tokens, and encodes the texts that are the same in all rows."""
     parts: list[int | Segment] = []
     borders: dict[str, Border] = {}
@@ -220,7 +225,7 @@ def _shape(turn: str, tokenizer: Tokenizer, *, first: bool) -> TurnShape:
         if USER in text or ANSWER in text:
             for mark, before_mark in marks.items():
                 whole = before_mark == text
-                borders[mark] = Border(len(parts) + whole, None if whole or not before_mark else before_mark)
+                borders[mark] = Border(len(parts) + whole, None if whole or not before_mark else before_mark, blocks)
             parts.append(Segment(text, begins, (open_left, False)))
             continue
         ids = encoded(tokenizer, [text], begins)[0]
@@ -255,13 +260,36 @@ def rendered_row(
     prompt, whole = template.render(
         [(conversation(system, [user]), True), (conversation(system, [user, answer]), False)]
     )
-    if whole.spans:
-        texts = (whole.text[: whole.spans[0][0]], whole.text[: whole.spans[-1][1]])
-    else:
-        texts = (prompt.text, whole.text)
     ids = _all_ids(whole.text, tokenizer)
-    start, end = (_common(_all_ids(text, tokenizer), ids) for text in texts)
-    return ids, (start, end)
+    if not whole.spans:
+        return ids, (_common(_all_ids(prompt.text, tokenizer), ids), len(ids))
+    bounds = []
+    for is_end, place in enumerate((whole.spans[0][0], whole.spans[-1][1])):
+        before = whole.text[:place]
+        same = _common(alone := _all_ids(before, tokenizer), ids)
+        crossed = same < len(alone)
+        bounds.append(ids_before(ids, before, tokenizer, same, is_end=is_end > 0) if crossed else same)
+    return ids, (bounds[0], bounds[1])
+
+
+def ids_before(ids: Sequence[int], before: str, tokenizer: Tokenizer, same: int, *, is_end: bool) -> int:
+    """Returns the number of ids of the text before a border, with one that crosses the border if ``is_end``.
+
+    Args:
+        ids: ids of the whole text.
+        before: the text before the border.
+        same: number of first ids that are before the border anyway.
+    """
+    place, crossed = same, True
+    for end in range(same + 1, len(ids) + 1):
+        try:
+            text = tokenizer.decode(ids[:end])
+        except EncodeError:  # it ends within a character
+            continue
+        if not before.startswith(text):
+            break
+        place, crossed = end, text != before
+    return place + (is_end and crossed)
 
 
 def _all_ids(text: str, tokenizer: Tokenizer) -> list[int]:

@@ -96,9 +96,10 @@ class ChatTemplate:
         place = "" if line is None else f", line {line}"
         return VocabularyError(f"{self.where}: the chat template{place}: {problem}; {advice}")
 
-    def searched(self) -> list[str]:
-        """Returns the texts that the template looks for in messages."""
-        return _process(self).searched
+    def asked(self) -> tuple[list[str], bool]:
+        """Returns the texts that the template looked for in messages so far, and whether it asked anything else."""
+        searched, more = _process(self).reply([])
+        return searched, more
 
     def line_of(self, text: str) -> int | None:
         """Returns the first line of the template with a text, or else with the prompt of the next answer."""
@@ -135,9 +136,8 @@ class _Process:
         weakref.finalize(self, _end, self._child)
         variables = json.loads(template.variables)
         made = self.reply({"path": sys.path, "template": template.source, "variables": variables})
-        if len(made) > 1:
+        if made:
             raise template.error(*made)
-        self.searched: list[str] = made[0]
 
     def reply(self, content: object) -> Any:
         """Returns the reply of the process to a line of its input."""

@@ -5,9 +5,10 @@ without bound, so this process limits its memory, and the processor time of each
 nmt_prep, so that it starts quickly.
 
 Standard input and output are lines of JSON. The first line has ``path`` (``sys.path`` of the parent), the ``template``,
-and its ``variables``. The reply is an error and its line or null, or the texts that the template looks for in messages.
-Each other line is a list of conversations; a conversation is a pair: messages, and whether to add the answer's prompt.
-Their reply is a list: the text and the spans of its generation blocks, or null, an error and its line or null.
+and its ``variables``. The reply is an error and its line or null, or nothing. Each other line is a list of
+conversations, each a pair: messages, and whether to add the answer's prompt. Their reply is a list: the text and
+the spans of its generation blocks, or null, an error and its line or null. The reply to an empty list is what the
+template asked of messages so far: the texts that it looked for, and whether it asked anything else, such as a length.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ MEMORY = 1 << 30  # bytes of address space
 SECONDS = 10.0  # of processor time for a conversation
 LONGEST = 1 << 24  # characters of a conversation
 
-_SEARCHES = frozenset(
-    ("startswith", "endswith", "find", "index", "count", "replace", "split", "rsplit", "partition", "rpartition")
-)
+_SEEN: set[str] = set()  # Texts that the template looked for in messages
+_ASKED: set[str] = set()  # What else it asked of messages
+_PROBED = ("", " ", "\n", "\t")  # Rows are tried with and without these
 
 
 def main() -> None:
@@ -44,7 +45,9 @@ def main() -> None:
     made = _limited(lambda: _compiled(request["template"], request["variables"]))
     _reply(made[1:])
     for line in sys.stdin:
-        _reply([_limited(lambda: made[0](*conversation)) for conversation in json.loads(line)])  # noqa: B023
+        conversations = json.loads(line)
+        replies = [_limited(lambda: made[0](*conversation)) for conversation in conversations]  # noqa: B023
+        _reply(replies if conversations else [sorted(_SEEN), bool(_ASKED)])
 
 
 def _reply(content: object) -> None:
@@ -71,7 +74,7 @@ def _out_of_time(*_: object) -> None:
 
 
 def _compiled(source: str, variables: dict[str, Any]) -> list[Any]:
-    """Returns a function that renders as transformers does, and the texts that the template looks for in messages."""
+    """Returns a function that renders as transformers does."""
     import jinja2  # noqa: PLC0415  (jinja2, as above)
     from jinja2.ext import Extension, loopcontrols  # noqa: PLC0415  (jinja2, as above)
     from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415  (jinja2, as above)
@@ -114,6 +117,10 @@ def _compiled(source: str, variables: dict[str, Any]) -> list[Any]:
         written.clear()
         spans.clear()
         left = LONGEST
+        messages = [
+            message if message["role"] == "system" else {**message, "content": Watched(message["content"])}
+            for message in messages
+        ]
         context = template.new_context({**given, "messages": messages, "add_generation_prompt": prompted}, shared=True)
         try:
             for text in template.root_render_func(context):
@@ -123,7 +130,7 @@ def _compiled(source: str, variables: dict[str, Any]) -> list[Any]:
             environment.handle_exception()
         return ["".join(written), list(spans)]
 
-    return [render, _searched(environment.parse(source))]
+    return [render]
 
 
 def _left(characters: int, text: str) -> int:
@@ -133,19 +140,70 @@ def _left(characters: int, text: str) -> int:
     return characters - len(text)
 
 
-def _searched(tree: Any) -> list[str]:
-    """Returns the texts in tests such as ``'</think>' in content``, and the arguments of text methods."""
-    from jinja2 import nodes  # noqa: PLC0415  (jinja2, as above)
+class Watched(str):
+    """The text of a message, which notes what a template asks of it."""
 
-    found: list[Any] = []
-    for node in tree.find_all((nodes.Compare, nodes.Call, nodes.Filter)):
-        if isinstance(node, nodes.Compare):
-            found += [node.expr] if node.ops[0].op in ("in", "notin") else []
-            found += [op.expr for op in node.ops] if next(node.expr.find_all(nodes.Slice), None) else []
-        elif (node.name if isinstance(node, nodes.Filter) else getattr(node.node, "attr", "")) in _SEARCHES:
-            found += node.args
-    texts = {node.value for node in found if isinstance(node, nodes.Const) and isinstance(node.value, str)}
-    return sorted(text for text in texts if text.strip())
+    __slots__ = ()
+
+    def __bool__(self) -> bool:  # texts without characters are always rendered
+        return str.__len__(self) > 0
+
+    def __add__(self, other: str) -> Watched:
+        return Watched(str.__add__(self, other))
+
+    def __radd__(self, other: str) -> Watched:
+        return Watched(str.__add__(other, self))
+
+    def __contains__(self, other: object) -> bool:
+        return str.__contains__(self, _noted(other))
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, _noted(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        _ASKED.add("hash")
+        return str.__hash__(self)
+
+
+def _noted(wanted: Any) -> Any:
+    """Notes a text that a template looks for."""
+    for text in wanted if isinstance(wanted, tuple) else (wanted,):
+        if isinstance(text, Watched):
+            _ASKED.add("compare")
+        elif isinstance(text, str) and text not in _PROBED:
+            _SEEN.add(text)
+    return wanted
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """Returns a method of ``str`` that notes its use."""
+    own = getattr(str, name)
+
+    def method(self: str, *arguments: Any, **options: Any) -> Any:
+        given = [*arguments, *options.values()]
+        if name in _SEARCHES and given and given[0] is not None:
+            _noted(given[0])
+        elif name not in _STRIPS:
+            _ASKED.add(name)
+        made = own(self, *arguments, **options)
+        if isinstance(made, list | tuple):
+            return type(made)(map(Watched, made))
+        return Watched(made) if isinstance(made, str) else made
+
+    method.__name__ = name
+    return method
+
+
+_STRIPS = ("strip", "lstrip", "rstrip")  # The parent tries rows to learn what these do
+_SEARCHES = ("startswith", "endswith", "find", "rfind", "index", "rindex", "count", "replace", "split", "rsplit",
+             "partition", "rpartition", "removeprefix", "removesuffix")  # fmt: skip
+_OPERATORS = ("__len__", "__getitem__", "__iter__", "__lt__", "__le__", "__gt__", "__ge__", "__mod__")
+Watched.__name__, Watched.__module__ = "str", "builtins"  # for messages of Jinja
+for _name in (*_OPERATORS, *(name for name in dir(str) if not name.startswith(("_", "format", "maketrans")))):
+    setattr(Watched, _name, _method(_name))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from nmt_prep.base.errors import ArgumentError, EncodeError, VocabularyError
 from nmt_prep.base.runtime import kept
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.prompts import CausalSettings
+from nmt_prep.subwords.added import AddedTokenFinder
 from nmt_prep.subwords.chat.shapes import (
     ANSWER,
     USER,
@@ -32,6 +33,7 @@ from nmt_prep.subwords.chat.shapes import (
     Shapes,
     Treatment,
     TurnShape,
+    ids_before,
     rendered_pairs,
     rendered_row,
     shapes_of,
@@ -82,14 +84,14 @@ class RowMaker:
     def rows(self, prompts: pa.Array, answers: pa.Array, system: str | None, threads: int | None = None) -> PairColumns:
         """Returns a row for each pair of prompt and answer, both ``large_string``."""
         shapes, tokenizer = self.shapes(system), self.vocabulary.load()
-        user, answer, odd = _treated(self.template, shapes, system, prompts, answers)
+        user, answer, odd = _treated(self.template, shapes, system, prompts, answers, tokenizer)
         ids, bounds = _encoded(shapes.only, tokenizer, user, answer, threads)
         if odd.any() and self.template is not None:
             order, rows = np.arange(len(ids)), list[list[int]]()
-            special = [name for name, token in tokenizer.added.items() if token.special]
+            special = _special_finder(tokenizer)
             for number in np.flatnonzero(odd).tolist():
                 pair = prompts[number].as_py(), answers[number].as_py()
-                if any(name in text for text in pair for name in special):
+                if any(map(special.occurs, pair)):
                     continue  # a whole rendering would make ids of them
                 row, bounds[number] = rendered_row(self.template, system, *pair, tokenizer)
                 order[number] = len(ids) + len(rows)
@@ -108,6 +110,10 @@ class RowMaker:
             _ids(tokenizer, segment, _filled(text, prompts, answers), 1) for text in (shape.start.before, segment.text)
         )
         return _common(alone, whole) < alone.lengths
+
+    def end_of_prompt(self, system: str | None) -> str:
+        """Returns what stands between a prompt and its answer, in the piece of text where the answer begins."""
+        return (self.shapes(system).only.start.before or "").rpartition(USER)[2]
 
     def conversations(
         self,
@@ -128,7 +134,7 @@ class RowMaker:
         shapes, tokenizer, pairs = self.shapes(system), self.vocabulary.load(), len(prompts)
         if isinstance(shapes.several, str) and turns.max(initial=0) > 1:
             raise VocabularyError(shapes.several)
-        user, answer, _ = _treated(self.template, shapes, system, prompts, answers)
+        user, answer, _ = _treated(self.template, shapes, system, prompts, answers, tokenizer)
         items = _ranges(np.arange(1, pairs + 1) - turns, turns)  # index of each turn's pair
         number, of = _ranges(np.zeros(pairs, np.int64), turns), np.repeat(turns, turns)
         kinds = np.where(of == 1, 0, np.where(number == 0, 1, np.where(number == of - 1, 3, 2)))
@@ -169,7 +175,12 @@ def _columns(ids: Ragged, bounds: Ragged) -> PairColumns:
 
 
 def _treated(
-    template: ChatTemplate | None, shapes: Shapes, system: str | None, prompts: pa.Array, answers: pa.Array
+    template: ChatTemplate | None,
+    shapes: Shapes,
+    system: str | None,
+    prompts: pa.Array,
+    answers: pa.Array,
+    tokenizer: Tokenizer,
 ) -> tuple[pa.Array, pa.Array, npt.NDArray[np.bool_]]:
     """Returns texts as the template writes them, of which only those that it may change are rendered.
 
@@ -180,7 +191,7 @@ def _treated(
         if treatment.method == "render":
             asked[:] = True
         elif template is not None:
-            asked |= np.asarray(pc.equal(pc.binary_length(texts), 0))
+            asked |= np.asarray(pc.equal(pc.binary_length(pc.utf8_trim(texts, characters=_WHITE)), 0))
             for searched in shapes.searched:
                 asked |= np.asarray(pc.match_substring(texts, searched))
         strip = _STRIPS.get(treatment.method)
@@ -188,13 +199,21 @@ def _treated(
     odd = asked.copy()
     if template is not None and asked.any():
         rows = pa.array(asked)
-        pairs = zip(*(texts.filter(rows).to_pylist() for texts in (prompts, answers)), strict=True)
-        made = rendered_pairs(template, system, shapes.around, list(pairs))
+        pairs = [*zip(*(texts.filter(rows).to_pylist() for texts in (prompts, answers)), strict=True)]
+        special = _special_finder(tokenizer)
+        made = [  # a special token that the template writes is no text
+            None if pair is None or any(map(special.occurs, pair)) > any(map(special.occurs, given)) else pair
+            for pair, given in zip(rendered_pairs(template, system, shapes.around, pairs), pairs, strict=True)
+        ]
         odd[asked] = [pair is None for pair in made]
         for side, texts in enumerate((prompts, answers)):
             rendered = pa.array([None if pair is None else pair[side] for pair in made], pa.large_string())
             treated[side] = pc.coalesce(pc.replace_with_mask(treated[side], rows, rendered), texts)
     return treated[0], treated[1], odd
+
+
+def _special_finder(tokenizer: Tokenizer) -> AddedTokenFinder:
+    return AddedTokenFinder({name: token for name, token in tokenizer.added.items() if token.special})
 
 
 def _encoded(
@@ -222,7 +241,14 @@ def _encoded(
         assert isinstance(part, Segment)
         alone = _ids(tokenizer, part, _filled(border.before, prompts, answers), threads)
         same = _common(alone, segments[border.part])
-        return before + same + (same < alone.lengths if is_end else 0)
+        crossed = same < alone.lengths
+        place = before + same + (crossed if is_end else 0)
+        if border.in_text:
+            whole, rows = segments[border.part], np.flatnonzero(crossed)
+            texts = _filled(border.before, prompts.take(pa.array(rows)), answers.take(pa.array(rows))).to_pylist()
+            for row, ids, text in zip(rows.tolist(), whole.taken(rows).to_lists(), texts, strict=True):
+                place[row] = before[row] + ids_before(ids, text, tokenizer, int(same[row]), is_end=is_end)
+        return place
 
     return ids, np.stack([place(shape.start, is_end=False), place(shape.end, is_end=True)], axis=1).astype(np.int32)
 

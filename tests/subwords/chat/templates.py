@@ -81,6 +81,20 @@ THINKING = """{%- for message in messages %}
 JOINED = """{{ bos_token }}{% for message in messages %}{% if message.role == 'user' %}[INST] {{ message.content }} \
 [/INST]{% else %} {{ message.content }} <|im_end|>{% endif %}{% endfor %}"""
 
+# the last white space before a block is one piece alone, and two before a digit
+SPACED = """{% for message in messages %}{% if message.role == 'assistant' %}A:  {% generation %}{{ message.content }} \
+{{ eos_token }}{% endgeneration %}{% else %}{{ message.content }}{{ eos_token }}{% endif %}{% endfor %}"""
+
+# what stands before a text depends on its length, its first character, and words in it
+ASKING = """{% set word = 'fauler'[:4] %}{% for message in messages %}<|im_start|>{{ message.role }}
+{% if message.content | length > 50 %}long {% endif %}{% if word in message.content %}dog <think><|im_end|>{% endif %}\
+{{ '5: ' if message.content[0] == '5' }}{{ message.content }}<|im_end|>{% endfor %}{% if add_generation_prompt %}\
+<|im_start|>assistant
+{% endif %}"""
+SEEKING = ASKING.replace("message.content | length > 50", '"\'ll see" == message.content').replace(
+    "message.content[0]", "'0'"
+)
+
 UPPER = CHATML.replace("message.content", "(message.content | upper | replace('QU', 'qu'))")
 TEMPLATES = {
     "chatml": CHATML,
@@ -89,6 +103,9 @@ TEMPLATES = {
     "thinking": THINKING,
     "joined": JOINED,
     "upper": UPPER,
+    "spaced": SPACED,
+    "asking": ASKING,
+    "seeking": SEEKING,
 }
 
 _WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -110,7 +127,7 @@ def write_tokenizer(directory: Path, template: str, kind: str = "bytes") -> Path
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         tokenizer.train_from_iterator(
-            LINES, trainers.BpeTrainer(vocab_size=500, initial_alphabet=alphabet, show_progress=False)
+            [*LINES, *["  "] * 9], trainers.BpeTrainer(vocab_size=500, initial_alphabet=alphabet, show_progress=False)
         )
         tokenizer.add_tokens(["<think>", "</think>"])
     else:

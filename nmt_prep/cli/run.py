@@ -149,6 +149,7 @@ def _share_line(outcome: ShareOutcome) -> str:
 
 SUMMARY_VERSION = 1  # Increased when a key of `summary_json` changes its meaning or is removed
 _ROWS = 3  # Number of pairs shown from a batch
+_LOOKED_AT = 100  # Rows among which the shown ones are
 _WIDTH = 80 - len("  source ids: ")  # Columns for ids and text, so that a line has 80 columns
 
 
@@ -261,7 +262,8 @@ def batch_preview(config: Config) -> str:
 def _row_preview(config: Config) -> str:
     """Returns the first rows of layout causal, with what counts for the loss apart."""
     lines = []
-    for row in finished_run.open_run(config.run_dir).pairs("encode", first=_ROWS).to_pylist():
+    shown = finished_run.open_run(config.run_dir).pairs("encode", first=_LOOKED_AT).to_pylist()
+    for row in [row for row in shown if row["target"]][:_ROWS]:  # a turn of a document is in another pair's row
         lines += [
             "a row:",
             *(f"  {name}: {cell(row[side], _WIDTH)}" for name, side in (("context", "source"), ("loss   ", "target"))),

@@ -155,10 +155,12 @@ def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
         changed = rows.maker.changed(*filled, system)
         if changed.mean() > _MOST_CHANGED:
             end = filled[0][int(changed.argmax())].as_py()[-10:]
+            if written := rows.maker.end_of_prompt(system):
+                where, end = f"{where} with the chat template", written[-10:]
             raise VocabularyError(
                 f"{where}: the prompt ends in {end!r}, and for {changed.mean():.0%} of translations the tokenizer "
                 "joins its end with their beginning, so that the model would learn from other ids than it sees in a "
-                "prompt; end the prompt in a line end"
+                "prompt; end it in a line end, or in a token that joins with no text"
             )
 
 

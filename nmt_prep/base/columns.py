@@ -21,7 +21,7 @@ from _nmt_prep_core import find_invalid_utf8, select_rows
 from nmt_prep.base.errors import InvalidTextError
 
 Lines: TypeAlias = "Iterable[str] | Iterable[pa.Array] | pa.Array | pa.ChunkedArray"
-"""Input of training and batch encoding: strings, an Arrow string array, or a stream of such arrays."""
+"""Input for training and batch encoding: strings, an Arrow string array, or a stream of such arrays."""
 
 LINES_PER_CHUNK = 65_536
 """Maximum number of lines per column; bounds memory if lines are short, since each line has a fixed overhead."""

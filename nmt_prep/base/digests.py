@@ -73,12 +73,12 @@ class HashedFile(io.RawIOBase):
 
 
 def seed_of(text: str) -> int:
-    """Returns a seed of pseudorandom numbers for a text: an unsigned number of 64 bits, from its SHA-256."""
+    """Returns a pseudorandom seed for a text: an unsigned 64-bit number, from its SHA-256."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
 def digest_of(value: object) -> str:
-    """Returns the SHA-256 of a JSON value, in hexadecimal; the order of keys does not matter."""
+    """Returns a JSON value's SHA-256, in hexadecimal; the order of keys does not matter."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()  # paths need not be UTF-8
 
@@ -261,7 +261,7 @@ class DigestCache:
 
 
 def _name(path: Path) -> str:
-    """Returns the name of a file in the cache; for a link, the name of its target."""
+    """Returns a file's name in the cache; for a link, the name of its target."""
     path = path.absolute()
     while path.is_symlink():  # no endless loop: a circle of links could not be read
         path = path.parent / path.readlink()

@@ -70,7 +70,7 @@ class CorpusError(NmtPrepError):
 
 
 class AlignmentError(CorpusError):
-    """The two sides of a corpus have different numbers of lines."""
+    """The two sides of a corpus have different line counts."""
 
 
 class InvalidTextError(CorpusError):

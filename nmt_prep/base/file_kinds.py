@@ -48,7 +48,7 @@ _MAGIC = (
 
 
 def file_kind(path: Path) -> FileKind | None:
-    """Guesses the format of a file; returns None for plain lines of text and for files that cannot be read."""
+    """Guesses a file's format; returns None for plain text lines and for files that cannot be read."""
     try:
         with path.open("rb") as file:
             return kind_of(file.read(_HEAD_BYTES))
@@ -62,7 +62,7 @@ def is_html(path: Path, text: str) -> bool:
 
 
 def kind_of(head: bytes) -> FileKind | None:
-    """Guesses the format of a file from its first bytes; returns None for plain lines of text."""
+    """Guesses a file's format from its first bytes; returns None for plain text lines."""
     head = head[:_HEAD_BYTES]
     for magic, kind in _MAGIC:
         if head.startswith(magic):

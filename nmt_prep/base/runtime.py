@@ -82,7 +82,7 @@ def installing(extra: str) -> str:
 
 
 def kept(most: int = 1) -> Callable[[Callable[[*Key], Content]], Callable[[*Key], Content]]:
-    """Caches the last results of a function for all threads of the process; each result is computed by one thread.
+    """Caches a function's last results for all threads in the process; each result is computed by one thread.
 
     The oldest result is dropped before another one is computed.
     """

@@ -1,4 +1,4 @@
-"""chrF of sentences (Popović 2015): the likeness of a text to another one, by the n-grams of their characters."""
+"""Sentence-level chrF (Popović 2015): how similar one text is to another, by character n-grams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BETA = 2
 
 
 def best_by_chrf(candidates: Sequence[str], references: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Returns for each reference the number of its most similar candidate, the first of several.
+    """Returns for each reference the index of its most similar candidate, the first among several.
 
     Args:
         candidates: first the first reference's candidates, then the second reference's, and so on; as many for each.

@@ -1,4 +1,4 @@
-"""The segments of all evaluation sets in one file, and the index that finds pairs that contain one of them.
+"""All evaluation sets' segments in one file, and the index that finds pairs that contain one of them.
 
 A segment has one or two sides. Its sides are compared with both sides of a pair, whatever their languages. A pair
 matches a segment in one of these ways, the closest first:
@@ -77,7 +77,7 @@ def _schema() -> pa.Schema:
 
 
 def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.RecordBatch]:
-    """Yields the segments of a set that have text, as batches with the set's index and the rows of the segments."""
+    """Yields the segments in a set that have text, as batches with the set's index and the segments' rows."""
     row = 0
     for batch in batches:
         rows = np.arange(row, row + len(batch)) if batch.rows is None else batch.rows
@@ -146,7 +146,7 @@ _POLICY = TextPolicy(crlf="strip", mark="strip")
 def read_segments(path: Path, languages: Languages, unpacked: Path) -> Iterator[PairBatch]:
     """Yields the segments of a file; segments with one side have an empty target.
 
-    A line of a text file is a segment, and so is a line of a TSV file: its first two columns are the sides. Other files
+    A line in a text file is a segment, and so is a line in a TSV file: its first two columns are the sides. Other files
     are read by the format that their suffix implies.
     """
     corpus = _corpus(path)
@@ -207,7 +207,7 @@ REASON = "in_test_set:"  # Prefix of reasons for dropping pairs; the name of the
 
 
 def set_name(entry: str) -> str:
-    """Returns the name of an evaluation set: a split, an id without its catalogue, or the name of a file."""
+    """Returns an evaluation set's name: a split, an ID without its catalog, or a file name."""
     return Path(entry.removeprefix(FILE)).name if entry.startswith(FILE) else entry.partition(":")[2] or entry
 
 

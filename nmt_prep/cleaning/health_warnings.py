@@ -43,7 +43,7 @@ CHINESE = "chinese_script"  # Code of the warning about lines in the other scrip
 
 @dataclass(frozen=True)
 class FrequentLine:
-    """A line that makes up more than 1 % of a side: its text, cut if long, and its number of occurrences."""
+    """A line that makes up more than 1 % of a side: its text, cut if long, and its count."""
 
     text: str
     count: int
@@ -205,7 +205,7 @@ def encoded_warnings(info: DatasetInfo, max_length: int, documented: Collection[
 
 
 _LEAST_LETTERS = 20
-"""Minimum number of letters to identify the language of a line; a Han character counts as four letters."""
+"""Minimum letter count to identify a line's language; a Han character counts as four letters."""
 
 _LEAST_OF_SCRIPT = 0.1
 

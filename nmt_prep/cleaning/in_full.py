@@ -1,4 +1,4 @@
-"""The section ``clean`` of a config written out: with all rules of its preset, and all options of all rules."""
+"""A config's ``clean`` section written out: with all rules in its preset, and all options of all rules."""
 
 from __future__ import annotations
 

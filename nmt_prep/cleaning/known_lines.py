@@ -26,7 +26,7 @@ class NumberedLines:
 
 
 class KnownLines:
-    """The lines of one side so far, as hashes of 128 bits, and the values of rules for them.
+    """The lines on one side so far, as 128-bit hashes, and the values of rules for them.
 
     It is not thread-safe.
     """

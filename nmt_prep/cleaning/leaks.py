@@ -66,7 +66,7 @@ class LeakExample:
 
 @dataclass(frozen=True)
 class SetLeaks:
-    """Counts of one set in a corpus, or in a part of it."""
+    """Counts for one set in a corpus, or in a part of it."""
 
     pairs: int = 0  # number of pairs whose closest segment is in the set
     dropped: int = 0  # number of these pairs that were dropped because of the set
@@ -135,7 +135,7 @@ class LeakFinder:
         return dropped_counts(dropped, failed=failed)
 
     def judge(self, judged: Judged, rows: Places) -> Verdict:
-        """Adds the leaks of a batch, and returns which of its pairs are dropped, by the rules or as leaks."""
+        """Adds a batch's leaks, and returns which of its pairs are dropped, by the rules or as leaks."""
         # Leaks are counted in all pairs, whatever the rules say of them: the report tells how much of a set a corpus
         # contains. What is rejected is merged at the end: `judged` describes the pairs that the rules drop, in order,
         # and `own` marks the others among all rejected pairs.

@@ -57,7 +57,7 @@ _VIETNAMESE_BYTES = 1.32
 
 
 def expansion(tag: str, unit: Unit) -> float:
-    """Returns the expected length of a text in a language, divided by the code points of its English translation."""
+    """Returns a text's expected length in a language, divided by the code points in its English translation."""
     if unit in ("token", "word"):
         raise ValueError(f"factors: auto needs the unit char, letter or byte, but the unit is {unit}")
     import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)

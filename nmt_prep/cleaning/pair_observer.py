@@ -174,7 +174,7 @@ def _sampled_ranges(first: int, pairs: int) -> Iterator[tuple[int, int]]:
 
 
 def _pair_keys(source: Hashes, target: Hashes) -> Hashes:
-    """Returns the hash of each pair, given the hashes of its sides; exchanged sides give another hash."""
+    """Returns each pair's hash, given its sides' hashes; exchanged sides give another hash."""
     keys: Hashes = (source * np.uint64(0x9E3779B97F4A7C15)) ^ (target >> np.uint64(32)) ^ (target << np.uint64(32))
     return keys
 

@@ -30,7 +30,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class CommonPair:
-    """A pair of one file and the closest pair of the other."""
+    """A pair in one file and the closest pair in the other."""
 
     kind: str  # how they match
     share: float  # the share of `b`'s n-grams that are in `a`, 1 if sides are the same

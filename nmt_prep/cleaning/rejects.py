@@ -232,7 +232,7 @@ def sample_keys(rows: npt.NDArray[np.int64], seed: int, corpus: str) -> npt.NDAr
 
 
 class RejectSample:
-    """The rejected pairs of a corpus with the smallest keys, up to :data:`SAMPLE` of each rule.
+    """A corpus's rejected pairs with the smallest keys, up to :data:`SAMPLE` per rule.
 
     Sampling the samples of a corpus's parts, in any order, gives the same as sampling the whole corpus.
     """

@@ -88,7 +88,7 @@ def learn_translation(
     threads: int = 1,
     tick: Callable[[int], None] = lambda _: None,
 ) -> tuple[Model, list[BadScores]]:
-    """Learns a model from a sample of some corpora, and scores re-paired pairs of each corpus."""
+    """Learns a model from a sample of some corpora, and scores re-paired pairs in each corpus."""
     repaired = [corpus.repaired(learns=True) for corpus in corpora]
     added = [lines_of(learned) for learned, _ in repaired]
     model = learn(lambda: chain(sample.text(), added), SCORE_SETTINGS, prior, threads, tick)

@@ -163,7 +163,7 @@ class Pairs:
         return Pairs(text, {name: values[places] for name, values in self.scores.items()})
 
     def line_values(self, rule: Hashable, side: Side, judge: Callable[[Pairs, Side], npt.NDArray[V]]) -> npt.NDArray[V]:
-        """Returns the values of a rule for the lines of a side, or other values that depend on a line alone.
+        """Returns a rule's values for the lines on a side, or other values that depend on a line alone.
 
         Args:
             rule: the rule.
@@ -198,8 +198,8 @@ def _large(lines: pa.Array) -> pa.Array:
 class Rule(ABC, Generic[O]):
     """A rule: one or more values for every pair, and the bounds that they must be within.
 
-    The values form columns, for example one for each side. A pair passes if each of its values is within the bounds of
-    its column. A rule that looks for something has the values 1.0 (found) and 0.0 (not found), and the bounds
+    The values form columns, for example one for each side. A pair passes if each of its values is within its column's
+    bounds. A rule that looks for something has the values 1.0 (found) and 0.0 (not found), and the bounds
     :data:`NOT_FOUND`. A rule without columns does not apply to its corpus.
 
     Attributes:

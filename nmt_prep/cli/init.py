@@ -378,7 +378,7 @@ _ROW_BYTES = 1 << 24
 
 
 def _text_fields(file: Path) -> Iterator[str]:
-    """Yields the names of the texts in the first row of a file, joined by dots."""
+    """Yields the names of the texts in a file's first row, joined by dots."""
     if re.search(r"\.parquet$", file.name):
         row: Any = {field.name: _example(field.type) for field in pq.read_schema(file)}
     else:
@@ -403,7 +403,7 @@ def _example(kind: pa.DataType) -> Any:
 
 
 def _relative(file: Path, config_dir: Path) -> str:
-    """Returns the path of a file as it is written in a config of that directory."""
+    """Returns a file's path as it is written in a config in that directory."""
     path = file.expanduser()
     if path.is_dir():
         raise ArgumentError(f"{file} is a directory; name a file")

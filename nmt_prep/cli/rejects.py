@@ -76,7 +76,7 @@ def _chosen(config: Config, wanted: Mapping[str, str | None], number: int, *, ne
 
 
 def _files(config: Config, wanted: Mapping[str, str | None]) -> Iterator[tuple[str, Path]]:
-    """Yields the splits and files of rejected pairs to look at; raises the errors of :func:`_chosen`."""
+    """Yields the splits and files with rejected pairs to look at; raises the same errors as :func:`_chosen`."""
     limited = config.limits.pieces is not None
     if config.clean is None and not limited:
         raise ArgumentError("the config has no section clean, so nothing is dropped by rules")

@@ -156,7 +156,7 @@ _WIDTH = 80 - len("  source ids: ")  # Columns for ids and text, so that a line 
 def show_summary(
     console: SafeConsole, config: Config, outcomes: Sequence[Outcome], *, warnings: bool, rounds: bool
 ) -> None:
-    """Prints a batch, the table of the stages, the warnings, and the paths of records and report.
+    """Prints a batch, the table of stages, the warnings, and where the records and the report are.
 
     Args:
         warnings: true to show the warnings.

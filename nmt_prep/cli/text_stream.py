@@ -44,13 +44,13 @@ def write_text(rest: memoryview) -> None:
 
 
 def input_lines(path: Path | None = None) -> Iterator[InputLines]:
-    """Yields the lines of a UTF-8 file, or of standard input, one block at a time."""
+    """Yields the lines in a UTF-8 file, or on standard input, one block at a time."""
     for block in input_blocks(path):
         yield InputLines(spans(block.data, block.starts, block.ends), block.first_line, name_of(path))
 
 
 def input_blocks(path: Path | None = None) -> Iterator[Block]:
-    """Yields the blocks of a UTF-8 file, or of standard input, without faults."""
+    """Yields the blocks in a UTF-8 file, or on standard input, without faults."""
     name = name_of(path)
     if path is None and sys.stdin is None:
         raise OSError(errno.EBADF, "it is closed; give the text to read", name)

@@ -1,4 +1,4 @@
-"""The part of a config's schema for computed values: numbers and texts that a program or a function makes of texts."""
+"""The config's schema for computed values: numbers and texts that a program or a function makes from texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a config's schema for the location and the format of a corpus."""
+"""The config's schema for a corpus's location and format."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class _Places(Section):
 
 
 class Columns(_Places):
-    """The columns of a table that hold the sides; a corpus of one side names one."""
+    """The table columns that hold the sides; a one-sided corpus names one."""
 
     source: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = None
     """the number of a column, counted from 0, or its name in the header: the source side"""
@@ -86,7 +86,7 @@ class Columns(_Places):
 
 
 class Fields(_Places):
-    """The fields of nested rows that hold the sides; a corpus of one side names one."""
+    """The nested row fields that hold the sides; a one-sided corpus names one."""
 
     source: str | None = Field(None, min_length=1)
     """field names joined by dots, such as translation.en: the path to the text of the source side"""
@@ -107,7 +107,7 @@ def paths_of(place: str) -> tuple[tuple[str, ...], ...]:
 
 
 def value_at(row: object, place: str) -> Any:
-    """Returns the value at a path of field names in a row of JSON."""
+    """Returns the value at a path of field names in a JSON row."""
     for path in paths_of(place):
         value: Any = row
         for name in path:
@@ -131,7 +131,7 @@ class Tag(Section):
 
 
 class ColumnPlace(Section):
-    """The place of a column, such as a score: in the files of the corpus, or in a file with one value on each line.
+    """The place of a column, such as a score: in the corpus's files, or in a file with one value on each line.
 
     A value that is not a mapping is short for ``{at: VALUE}``.
     """
@@ -442,7 +442,7 @@ class Corpus(Section):
         return bool(self.hold_out) or self.limit is not None
 
     def held_out(self) -> Corpus:
-        """Returns the corpus of the pairs that this corpus of train gives up."""
+        """Returns the corpus with the pairs that this train corpus gives up."""
         copy = self.model_copy(update={"documents": None, "pivot": None, "hold_out": (), "limit": None})
         copy._held_out = True
         copy._reverse = None if self._reverse is None else self._reverse.held_out()
@@ -459,7 +459,7 @@ class Corpus(Section):
         return self._reverse
 
     def spoken(self, languages: Languages) -> Languages:
-        """Returns the languages of the two sides, given the languages of the config."""
+        """Returns the languages of the two sides, given the config's languages."""
         if self._pair or self.languages is None:
             return self._pair.languages if self._pair else languages
         first, second = (self.languages.source, self.languages.target)[:: -1 if self.swap else 1]

@@ -1,4 +1,4 @@
-"""The section ``engine`` of a config: one model per kind of engine, selected by ``kind``."""
+"""A config's ``engine`` section: one model per engine kind, selected by ``kind``."""
 
 from __future__ import annotations
 

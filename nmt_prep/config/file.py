@@ -102,7 +102,7 @@ for _tag, _pattern, _first in (
 
 
 def parse_yaml(text: str, origin: str) -> tuple[object, dict[KeyPath, int]]:
-    """Returns the value of a YAML text, and the line of each key and list item, counted from 1.
+    """Returns a YAML text's value, and the line of each key and list item, counted from 1.
 
     Messages call the text ``origin``.
     """

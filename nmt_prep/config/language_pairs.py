@@ -209,7 +209,7 @@ def groups_of_directions(corpora: Iterable[tuple[str, str]]) -> dict[str, tuple[
     """Returns names for the directions of corpora that are used in several directions.
 
     The name that a corpus has in the config stands for all of its directions. The name of one direction ends in its
-    pair of languages, even if the name in the records has no such ending.
+    language pair, even if the name in the records has no such ending.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, pair in corpora:

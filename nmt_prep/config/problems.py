@@ -41,7 +41,7 @@ _REMOVED = {
     "splits.placeholder": _TRANSLATE,
     "splits.translations": "pivot joins the first 3 translations of a line",
 }
-"""Keys of earlier versions, without the names of splits and numbers in lists, and what holds in their place."""
+"""Keys from earlier versions, without split names and list indexes, and what holds in their place."""
 
 _REMOVED_VALUES = {("splits.role", "monolingual"): f"it no longer exists: {_TRANSLATE}; replace it by translate"}
 """Values of earlier versions, with their keys."""
@@ -185,7 +185,7 @@ def _fields(section: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def _kinds(model: Any) -> tuple[Any, ...]:
-    """Returns the values of ``kind``, or the pydantic tags, that select a model of a union."""
+    """Returns the ``kind`` values, or the pydantic tags, that select a model in a union."""
     if get_origin(model) is Annotated:
         return tuple(meta.tag for meta in get_args(model)[1:] if isinstance(meta, Tag))
     if isinstance(model, type) and issubclass(model, BaseModel) and "kind" in model.model_fields:

@@ -37,7 +37,7 @@ DEFAULT_PROMPTS = (
 )
 
 LANGUAGES = ("source_language", "target_language", "source_code", "target_code")
-"""The fields of a prompt with the same text for all pairs of a corpus."""
+"""The prompt fields with the same text for all pairs in a corpus."""
 
 FIELDS = ("source", *LANGUAGES, "document context", "examples", "glossary")
 _FIELD = re.compile(r"\{([^{}]*)\}")

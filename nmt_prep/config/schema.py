@@ -189,7 +189,7 @@ def _secret_keys(options: object) -> set[str]:
 
 
 class WeightSettings(Section):
-    """The weight of each pair in the loss, from one of its scores."""
+    """Each pair's weight in the loss, from one of its scores."""
 
     origin: str = Field(alias="from", pattern=r"^score:.+$")
     """score:NAME, where NAME is a score of a corpus, or one that a rule of cleaning computes: the score to use as
@@ -403,7 +403,7 @@ class Config(Section):
                 )
 
     def _made_problems(self, corpus: Corpus, made: Translate) -> Iterator[str]:
-        """Yields the problems of the texts that become a side of a corpus."""
+        """Yields the problems of texts that become a side of a corpus."""
         value, sides = self.computed.get(made.by), corpus.read_sides
         if value is None:
             near, known = did_you_mean(made.by, self.computed), ", ".join(self.computed) or "none"
@@ -509,7 +509,7 @@ class Config(Section):
         return tuple(side for side in SIDES if value.input == side)
 
     def made_side(self, corpus: Corpus) -> dict[str, str]:
-        """Returns the side of a corpus that a program makes, the name of the value, the program and its version."""
+        """Returns the corpus side that a program makes, the value's name, the program and its version."""
         if corpus.translate is None:
             return {}
         (side,) = (side for side in SIDES if side not in self.real_sides(corpus))
@@ -529,12 +529,12 @@ class Config(Section):
 
     @property
     def own_splits(self) -> dict[str, tuple[Corpus, ...]]:
-        """The corpora with pairs of their own, by split: none that are held out of train."""
+        """The corpora with pairs of their own, by split: none that are held out from train."""
         own = {split: tuple(each for each in corpora if not each.is_held_out) for split, corpora in self.splits.items()}
         return {split: corpora for split, corpora in own.items() if corpora}
 
     def with_held_out(self) -> Config:
-        """Returns the config with the corpora that are held out of train, after the other corpora of their splits."""
+        """Returns the config with the corpora that are held out from train, after the other corpora in their splits."""
         splits = {**self.splits}
         for corpus in self.splits["train"]:
             for each in corpus.hold_out:
@@ -549,7 +549,7 @@ class Config(Section):
         return self.model_copy(update={"clean": CleanSettings(preset="none", splits=splits)})
 
     def with_limits(self) -> Config:
-        """Returns the config with the limits of tokens as the last rule of cleaning."""
+        """Returns the config with the token limits as the last cleaning rule."""
         if self.limits.tokens is None:
             return self
         clean = CleanSettings(preset="none") if self.clean is None else self.clean

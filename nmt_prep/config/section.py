@@ -75,7 +75,7 @@ def default_kind(kind: str) -> BeforeValidator:
 
 
 class Section(BaseModel):
-    """The base class of all sections: no unknown keys, no coercion of types, immutable.
+    """Base class for all sections: no unknown keys, no type coercion, immutable.
 
     The docstring below a field, or its ``description``, says "allowed values: what the key does".
     """

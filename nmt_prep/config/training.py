@@ -53,7 +53,7 @@ class StageSettings(Section):
 
 
 class TrainingSettings(Section):
-    """How training reads the pairs. The keys of this section do not change the files of a run."""
+    """How training reads the pairs. The keys in this section do not change a run's files."""
 
     groups: dict[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """a mapping from names to lists of corpora: corpus groups that stages refer to by one name"""

@@ -41,7 +41,7 @@ def open_corpus(
 
     Args:
         corpus: entry of the corpus in the config.
-        files: the uncompressed files by the names of :func:`parts_of`; one mapping for each group of files.
+        files: the uncompressed files by the names that :func:`parts_of` gives; one mapping for each file group.
         languages: languages of the config; the corpus may have others.
         slices: the lines to read of each file; None for all. Only for a single group of files.
     """

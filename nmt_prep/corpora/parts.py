@@ -190,12 +190,12 @@ def write_line_parts(
 
 
 KEPT = ".kept"
-"""Suffix of a part that consists of some pairs of another part."""
+"""Suffix of a part that consists of some pairs from another part."""
 
 
 @dataclass(frozen=True)
 class KeptGroup:
-    """A row group of another part, without some of its pairs."""
+    """A row group from another part, without some of its pairs."""
 
     number: int  # number of the row group in the other part
     pairs: int
@@ -204,7 +204,7 @@ class KeptGroup:
 
 @dataclass(frozen=True)
 class KeptPart:
-    """The content of a part that consists of some pairs of another part."""
+    """The content of a part that consists of some pairs from another part."""
 
     part: str  # the other part, relative to the directory of this one
     groups: tuple[KeptGroup, ...]
@@ -279,7 +279,7 @@ def part_writer(path: Path, schema: pa.Schema, *, compressed: bool = True) -> Ab
 
 
 def row_groups(path: str | os.PathLike[str]) -> list[int]:
-    """Returns the number of pairs in each row group of a part."""
+    """Returns the pair count of each row group in a part."""
     path = Path(path)
     with _reading(path):
         if path.suffix == KEPT:
@@ -323,7 +323,7 @@ def iter_pairs(
 def other_columns(path: Path) -> dict[str, pa.DataType]:
     """Returns the names and types of a part's columns, except text, corpus and row.
 
-    A column of dictionary type is listed with the type of its values.
+    A dictionary column is listed with the type of its values.
     """
     if path.suffix == line_parts.SUFFIX:
         return {}
@@ -338,7 +338,7 @@ def other_columns(path: Path) -> dict[str, pa.DataType]:
 
 
 def _named_lines(path: Path, numbers: Iterable[int] | None, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-    """Yields row groups of a part that names lines of files."""
+    """Yields row groups from a part that names lines in files."""
     part = LinePart.load(path)
     schema = part_schema(rows=part.has_rows)
     wanted = [name for name in schema.names if columns is None or name in columns]
@@ -390,7 +390,7 @@ def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[list[Pair
 
 
 def _joined(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
-    """Returns the batches of a row group as one batch of :func:`part_schema`, and empties the list."""
+    """Returns a row group's batches as one batch with :func:`part_schema`, and empties the list."""
     columns: list[pa.Array] = [pa.concat_arrays([pairs.side(side) for pairs in held]) for side in SIDES]
     columns.append(pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus])))
     if rows := [pairs.rows for pairs in held if pairs.rows is not None]:

@@ -39,7 +39,7 @@ def column_type(key: str) -> pa.DataType:
 
 
 TEXT_OPTIONS = frozenset({"encoding", "invalid", "crlf", "max_line_bytes"})
-"""The keys of a corpus that all readers of line-based formats take."""
+"""The corpus keys that all readers of line-based formats take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Reader(ABC):
         """
 
     def row_count(self) -> int:
-        """Returns the number of rows, which are the pairs of :meth:`pairs`; subclasses may be faster.
+        """Returns the row count, which is the number of pairs from :meth:`pairs`; subclasses may be faster.
 
         Raises:
             CorpusError: as :meth:`pairs`.
@@ -183,7 +183,7 @@ class Reader(ABC):
 
     @classmethod
     def has_column_at(cls, place: int | str) -> bool:
-        """Returns True if files of this format can have a value of each pair at this place, such as a column.
+        """Returns True if files in this format can have a value of each pair at this place, such as a column.
 
         A reader that returns True yields batches with the columns of :attr:`columns`.
         """
@@ -201,7 +201,7 @@ class Reader(ABC):
         return 0
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
-        """Yields the lines without fault of one side as ``large_string`` arrays, in the order of the corpus.
+        """Yields one side's lines without fault as ``large_string`` arrays, in the corpus's order.
 
         Raises:
             CorpusError: as :meth:`pairs`.
@@ -284,7 +284,7 @@ def no_text(pairs: int) -> pa.Array:
 
 
 def numbered(batches: Iterator[PairBatch], first: int) -> Iterator[PairBatch]:
-    """Yields the batches of a reader with the rows of their pairs, counted from ``first``."""
+    """Yields a reader's batches with the rows of their pairs, counted from ``first``."""
     for batch in batches:
         yield replace(batch, rows=np.arange(first, first + len(batch), dtype=np.int64))
         first += len(batch)

@@ -48,7 +48,7 @@ def reader_of(name: str) -> type[Reader]:
 
 
 def format_of(corpus: Corpus) -> str:
-    """Returns the format of a corpus: the one in the config, or the one with the suffix of a file name, or ``plain``.
+    """Returns a corpus's format: the format in the config, or the format for a file name's suffix, or ``plain``.
 
     A data set of the Hugging Face Hub is Parquet. Suffixes of compression do not count. Built-in formats come before
     those of other packages.

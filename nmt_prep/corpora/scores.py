@@ -165,7 +165,7 @@ def score_of(value: object, name: str, where: str) -> float | None:
 
 
 class ColumnLines:
-    """Reads the values of a file, one on each line, for a corpus or a slice of it."""
+    """Reads a file's values, one on each line, for a corpus or a slice of it."""
 
     def __init__(self, key: str, path: Path, start: LineStart | None = None) -> None:
         """Reads from ``start`` on; None for the first line of the file."""
@@ -214,7 +214,7 @@ class ColumnLines:
 
 
 def joined_column(arrays: Sequence[pa.Array]) -> pa.Array:
-    """Returns arrays of a column as one; a dictionary has only the names that occur, in the order of the arrays."""
+    """Returns a column's arrays as one; a dictionary has only the names that occur, in the order of the arrays."""
     joined = pa.concat_arrays(pa.chunked_array(arrays).unify_dictionaries().chunks)
     if not pa.types.is_dictionary(joined.type):
         return joined

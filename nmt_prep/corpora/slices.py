@@ -1,6 +1,6 @@
 r"""Division of large line-based files into slices that can be read independently.
 
-First the newlines of a file are counted, one range of bytes at a time. The counts give the first line of each slice,
+First the newlines in a file are counted, one byte range at a time. The counts give the first line of each slice,
 the same on both sides of a corpus, and its approximate offset. The reader of a slice finds the exact offset. Slices
 depend only on the bytes of the files.
 """
@@ -29,7 +29,7 @@ _NEWLINE = ord("\n")
 
 @dataclass(frozen=True, slots=True)
 class LineStart:
-    """The start of a line: an offset and the number of newlines that follow it before the line."""
+    """The start of a line: an offset and how many newlines follow it before the line."""
 
     line: int  # number of the line in the file, counted from 0
     seek: int  # the offset
@@ -119,7 +119,7 @@ class LineIndex:
 
     @classmethod
     def of(cls, size: int, ranges: Sequence[RangeCounts]) -> LineIndex:
-        """Builds the index from the results of :func:`count_range` for all ranges of a file, in order."""
+        """Builds the index from the results of :func:`count_range` for all ranges in a file, in order."""
         before = np.cumsum([0, *(count for counts in ranges for count in counts.newlines)], dtype=np.int64)
         # A quoted field of CSV may contain newlines, and a slice must not begin within one. A newline is outside of
         # quotes if an even number of quotes comes before it in the file. A range knows only its own quotes: the parity
@@ -168,7 +168,7 @@ def line_count(path: Path, encoding: str) -> int | None:
 
 
 def line_from(path: Path, position: int) -> int:
-    """Returns the offset of the first line that begins at or after ``position``; the size of the file if none does."""
+    """Returns the offset of the first line that begins at or after ``position``, or the file's size if none does."""
     if not position:
         return 0
     size = path.stat().st_size

@@ -67,7 +67,7 @@ class TaskNotes:
         self._directory = directory
 
     def results(self, pending: RoundTasks[T, R], *, check: bool = True) -> dict[str, R]:
-        """Returns the usable results of a round by the keys of their tasks.
+        """Returns a round's usable results by task key.
 
         The directory is listed, which makes NFS ask the server. A cached lookup of a single file could be a minute old
         and miss results from other job-array members.

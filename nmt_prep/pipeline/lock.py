@@ -1,4 +1,4 @@
-"""Lock of a run's directory: one run at a time, or any number of processes that each run a share of the tasks."""
+"""Lock for a run's directory: one run at a time, or any number of processes that each run a share of the tasks."""
 
 from __future__ import annotations
 

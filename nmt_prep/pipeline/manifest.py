@@ -1,4 +1,4 @@
-"""The layout of a run's directory, and the manifest of a stage."""
+"""The layout of a run's directory, and a stage's manifest."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ Rounds: TypeAlias = "Generator[RoundTasks[Any, Any], list[Any], P]"
 
 @dataclass(frozen=True)
 class Round(Generic[T, R]):
-    """The declaration of a round: its name, and the function that computes the result of a task."""
+    """Declares a round: its name, and the function that computes a task's result."""
 
     name: str  # name of the round: in `nmt-prep tasks`, and for `--round`
     # a module-level function from a task (plain data that can be pickled) to its result. Its second argument is a
@@ -60,7 +60,7 @@ class Round(Generic[T, R]):
     def run_groups(
         self, groups: Mapping[K, Sequence[T]], total: int | None = None
     ) -> Generator[RoundTasks[T, R], list[R], dict[K, list[R]]]:
-        """Yields the tasks of several groups to the driver, and returns the results of each group; see :meth:`run`."""
+        """Yields the tasks in several groups to the driver, and returns each group's results; see :meth:`run`."""
         results = iter((yield from self.run((task for tasks in groups.values() for task in tasks), total)))
         return {name: [next(results) for _ in tasks] for name, tasks in groups.items()}
 

@@ -1,4 +1,4 @@
-"""The notes of a run in ``report/run.json``: time and memory of each stage.
+"""A run's notes in ``report/run.json``: time and memory per stage.
 
 They differ from run to run, so they are in no manifest, and no stage depends on them. A copy in the private directory
 keeps the notes of stages that ran before the report was made, or that were still up to date when it was made again.

@@ -93,7 +93,7 @@ class Outputs:
         return observed_in(self.manifest(stage), stage)
 
     def manifest(self, stage: type[AnyStage]) -> Manifest:
-        """Returns the manifest of a stage: counts, and digests of files by their names."""
+        """Returns a stage's manifest: counts, and file digests by file name."""
         return self.manifests[stage.name]
 
     def directory_of(self, stage: type[AnyStage]) -> Path:

@@ -32,7 +32,7 @@ def main_split(summary: Json) -> str:
 
 
 def languages_in_words(summary: Json) -> str:
-    """Returns the language pair of a run, such as ``en → de``; of a run with several, all of them or their count."""
+    """Returns a run's language pair, such as ``en → de``; for a run with several, all pairs or their count."""
     pairs = [*summary.get("pairs", {"": summary["languages"]}).values()]
     if len(pairs) > _MOST_PAIRS:
         return f"{len(pairs)} language pairs"
@@ -50,6 +50,6 @@ def about(warning: Json) -> str:
 
 
 def pieces_per(summary: Json, side: str, unit: str) -> float | None:
-    """Returns the mean number of pieces per word or character of a side, rounded to 3 digits; None without text."""
+    """Returns the mean piece count per word or character on a side, rounded to 3 digits, or None without text."""
     means = summary["lengths"][summary["pieces"][side]["split"]]["means"][side]
     return round(means["piece"] / means[unit], 3) if means[unit] else None

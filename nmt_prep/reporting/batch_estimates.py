@@ -1,4 +1,4 @@
-"""Estimates of the batches that loaders make: with the settings of the config, and with other settings."""
+"""Estimates the batches that loaders make: with the config's settings, and with other settings."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def first_shards(records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex
 
 
 def _windows(plan: BatchPlan) -> Iterator[_Sampled]:
-    """Yields windows of the sample: their rows (pairs or joined segments), the lengths, and the number of pairs."""
+    """Yields windows from the sample: their rows (pairs or joined segments), the lengths, and the pair count."""
     for window in islice(plan.planned_windows(), _WINDOWS):
         pairs = plan.order.index.pairs_of(window.runs)
         source, target = pairs[:, :2].T.astype(np.int64)

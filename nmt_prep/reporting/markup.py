@@ -57,7 +57,7 @@ def join(content: Content) -> Markup:
 
 
 def corpus_text(text: str, language: str) -> Markup:
-    """Returns a cell with text of a corpus, and the language and direction of the text; a long text is cut."""
+    """Returns a cell with corpus text, and the text's language and direction; a long text is cut."""
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]} …"
     return el("td", text, lang=language, dir="auto")
@@ -124,7 +124,7 @@ def figure(title: str, how: str, drawing: Content, data: Content = None, *, corp
     """Returns a figure.
 
     Args:
-        corpus: the corpus of the numbers, for the filter of the script; None for several corpora.
+        corpus: the corpus that the numbers belong to, for the script's filter; None for several corpora.
     """
     caption = el("figcaption", el("h3", title), explanation(how))
     return el("figure", caption, drawing, behind("Table", data) if data else None, data_corpus=corpus)
@@ -141,7 +141,7 @@ def grid(*figures: Content, wide: bool = False) -> Markup:
 
 
 def legend(*entries: tuple[str, str]) -> Markup:
-    """Returns the legend of a plot: class and name of each kind."""
+    """Returns a plot's legend: class and name of each kind."""
     return el("p", (join([el("span", class_=f"key {kind}"), f"{name} "]) for kind, name in entries), class_="legend")
 
 

@@ -32,8 +32,8 @@ MOST_BYTES = 1_000_000
 _BOUNDED = ("lengths", "examples")  # The sections that become smaller to keep the page small
 
 _LEVELS = ((10, 40), (5, 40), (3, 20), (1, 10), (1, 0))
-"""Numbers of random pairs per corpus, and of corpora with figures; the first entry that makes the page small enough is
-used."""
+"""How many random pairs per corpus are shown, and how many corpora have figures; the first entry that makes the page
+small enough is used."""
 
 
 def render_page(summary: Json) -> str:
@@ -72,7 +72,7 @@ def titled(anchor: str, title: str, content: Content = None) -> Markup:
 def document(
     kind: str, title: tuple[str, str], header: Content, main: str, body: Content, script: str, style: str = ""
 ) -> str:
-    """Returns a page in the style of the report that loads nothing from outside of the file."""
+    """Returns a page in the report's style that loads nothing from outside the file."""
     name, languages = title
     heading = el("h1", name, " ", el("span", languages, class_="pair"))
     top = [

@@ -1,9 +1,9 @@
 """The sample of each corpus, whose lengths and characters ``encode`` counts for the report.
 
-The sample has up to :data:`SAMPLE_PAIRS` pairs of a corpus, fewer if a split has many corpora, or all pairs of a
-smaller corpus. They are drawn at random; seed, split and name of the corpus fix the choice, whatever the order of the
-work. A task collects the sampled pairs of its part in a :class:`PairSample`, and writes it to a file; the samples of
-the parts add up to the sample of the corpus.
+The sample has up to :data:`SAMPLE_PAIRS` pairs per corpus, fewer if a split has many corpora, or all pairs of a smaller
+corpus. They are drawn at random; seed, split and corpus name fix the choice, whatever the order of the work. A task
+collects its part's sampled pairs in a :class:`PairSample`, and writes it to a file; the parts' samples add up to the
+corpus's sample.
 """
 
 from __future__ import annotations

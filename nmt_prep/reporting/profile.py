@@ -60,7 +60,7 @@ class CorpusProfile:
 
 @dataclass(frozen=True)
 class VocabularyUse:
-    """The use of a vocabulary by one side of a split. Ids of frames do not count."""
+    """How one side of a split uses a vocabulary. Ids of frames do not count."""
 
     split: str
     pieces: int  # size of the vocabulary
@@ -79,7 +79,7 @@ class VocabularyUse:
 
 @dataclass(frozen=True)
 class LanguageUse:
-    """The use of a vocabulary by a language, in the samples of its corpora."""
+    """How a language uses a vocabulary, in the samples of its corpora."""
 
     pieces: int
     words: int
@@ -138,7 +138,7 @@ def corpus_profile(sample: PairSample, stats: PairStats, words: Mapping[Side, Se
 def vocabulary_use(
     split: str, tokenizer: Tokenizer, words: Sequence[str], ids: npt.NDArray[np.int64], characters: Counter[int]
 ) -> VocabularyUse:
-    """Returns the use of the vocabulary by a side of a split.
+    """Returns how a side of a split uses the vocabulary.
 
     Args:
         ids: count per token ID, without frames: int64, shape ``[vocabulary]``.
@@ -209,7 +209,7 @@ def length_counts(lengths: dict[int, int]) -> list[int]:
 
 
 def ratio_counts(source: Numbers, target: Numbers) -> list[int]:
-    """Returns the histogram of the ratios target / source; pairs with a length of 0 are left out."""
+    """Returns the histogram of target / source ratios; pairs with a length of 0 are excluded."""
     both = (source > 0) & (target > 0)
     bins = np.searchsorted(RATIO_EDGES, target[both] / source[both], side="right")
     return [int(count) for count in np.bincount(bins, minlength=len(RATIO_EDGES) + 1)]
@@ -293,7 +293,7 @@ def column_facts(records_dir: Path, info: DatasetInfo) -> Json:
 
 
 def _segments(records_dir: Path, info: DatasetInfo, split: str) -> Json:
-    """Returns the sizes of the documents, and the rows that epoch 0 makes from a sample of the segments."""
+    """Returns the document sizes, and the rows that epoch 0 makes from a sample of the segments."""
     sizes: Counter[int] = Counter()
     for part in document_sizes(records_dir, split, info.splits[split].pairs):
         numbers, counts = np.unique(part, return_counts=True)

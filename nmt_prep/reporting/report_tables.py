@@ -151,7 +151,7 @@ def weight_table(summary: Json) -> Table:
 
 
 def pair_table(summary: Json) -> Table:
-    """Returns the numbers of each language pair in train, and its share of an epoch at some temperatures."""
+    """Returns each language pair's numbers in train, and its share of an epoch at some temperatures."""
     pairs: Json = summary.get("pairs", {})
     total = sum(facts["kept"] for facts in pairs.values())
     heats = list(next(iter(pairs.values()))["drawn"]) if pairs else []
@@ -332,7 +332,7 @@ def packing_table(summary: Json) -> Table:
 
 
 def batch_table(summary: Json) -> Table:
-    """Returns the batches of each split with the settings of the config."""
+    """Returns each split's batches with the config's settings."""
     rows = [
         [split, *_batches(estimates[0], summary["splits"][split]["pairs"])]
         for split, estimates in summary["batches"].items()
@@ -342,7 +342,7 @@ def batch_table(summary: Json) -> Table:
 
 
 def setting_table(summary: Json, split: str) -> Table:
-    """Returns the batches of a split with the settings of the config and with others."""
+    """Returns a split's batches with the config's settings and with others."""
     rows = []
     for estimate in summary["batches"][split]:
         setting = ", ".join(f"{key}: {_value(value)}" for key, value in estimate["setting"].items())

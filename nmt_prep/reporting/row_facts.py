@@ -23,7 +23,7 @@ _SHARES = (50, 90, 99)
 
 
 def row_facts(records_dir: Path, info: DatasetInfo, tokenizer: Tokenizer) -> Json:
-    """Returns the facts of each split with rows; reads the index of its first shards, and one batch of records."""
+    """Returns the facts on each split with rows; reads the index of its first shards, and one batch of records."""
     return {split: _of_split(records_dir, info, split, tokenizer) for split in info.splits if info.splits[split].pairs}
 
 

@@ -86,7 +86,7 @@ def _label(tick: Tick, y: float, kind: str) -> Markup:
 # The page has any width, but labels have one size. So overlaps are computed for the narrowest plot, and in a wider one
 # the labels are only farther apart. At an edge, a label grows inward.
 def _extent(tick: Tick) -> tuple[float, float]:
-    """Returns begin and end of a tick's label in a plot of the smallest width, from 0 to 1."""
+    """Returns begin and end of a tick's label in a plot with the smallest width, from 0 to 1."""
     width = _CHARACTER * len(tick.text)
     if tick.place < width / 2:
         return tick.place, tick.place + width
@@ -151,7 +151,7 @@ def bar_figure(
     corpus: str | None = None,
     data: Content = None,
 ) -> Markup:
-    """Returns a figure of bars with its legend and the folded table of its numbers."""
+    """Returns a bar figure with its legend and the folded table of its numbers."""
     most = max((value for kind in series for value in kind.values), default=0)
     drawing = plot(bars(series, texts, log=log), title, x=x, y=count_ticks(most, log=log))
     if data is None:

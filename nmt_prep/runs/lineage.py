@@ -195,7 +195,7 @@ class CorpusRows:
         self._source = corpus_files(outputs, self._split, index, self._corpus)
 
     def row_of(self, number: int) -> int:
-        """Returns the row of the n-th compiled pair, counted from 0, of a corpus whose parts have no rows."""
+        """Returns the row of the n-th compiled pair, counted from 0, in a corpus whose parts have no rows."""
         before = 0
         for batch in self._batches():
             rows = kept_rows(batch, self._corpus.read_sides)
@@ -205,7 +205,7 @@ class CorpusRows:
         raise OutputError(f"{self._source.where} has fewer pairs than were compiled; run again")
 
     def number_of(self, row: int) -> int:
-        """Returns the number of a row among the compiled pairs of the corpus, counted from 0."""
+        """Returns a row's index among the corpus's compiled pairs, counted from 0."""
         # Batches have ascending rows, with those that compile drops. So a row below the end of a batch that is not
         # among its kept rows was dropped, and a row above all ends does not exist.
         before = end = 0
@@ -237,7 +237,7 @@ class CorpusRows:
         raise self._dropped(row, *self._rejection(row))
 
     def files_of(self, row: int) -> list[FilePlace]:
-        """Returns the positions of a row in the files of the corpus; empty if there is no such row."""
+        """Returns a row's positions in the corpus's files, or no positions if there is no such row."""
         if self._corpus.corpora is not None:
             return [FilePlace("both", f"{' and '.join(self._corpus.corpora)}, joined", "pair", row + 1)]
         reader = reader_of(format_of(self._corpus))

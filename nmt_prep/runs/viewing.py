@@ -244,7 +244,7 @@ def _pairs_of_part(part: PairFile, first: int = 0) -> _Pairs:
 
 
 def _pairs_of_shard(path: Path, before: int, decoder: _Decoder) -> _Pairs:
-    """Returns the pairs of a shard: a batch is a block of its index. ``before`` is the number of pairs before it."""
+    """Returns a shard's pairs: a batch is a block in its index. ``before`` is the number of pairs before it."""
     index = ShardIndex.load(path)
     sizes = index.blocks[:, 2].tolist()
     beside = {name: Column([(path, sum(sizes))], name) for name in decoder.columns}
@@ -286,7 +286,7 @@ class _Decoder:
         self._tags: dict[str, dict[Side, str]] = {name: dict(tag or {}) for name, tag in tags.items()}
 
     def table(self, shard: str, before: int, first: int, corpora: Any, inputs: Ragged, targets: Ragged) -> pa.Table:
-        """Returns pairs of a shard: record, shard, position, corpus, source, target, and the pieces of both sides.
+        """Returns pairs from a shard: record, shard, position, corpus, source, target, and the pieces on both sides.
 
         In layout ``packed``, whose order differs from the shuffle's, the column ``packed`` replaces record and
         position.

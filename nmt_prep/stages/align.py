@@ -1,6 +1,6 @@
 """align: links the words of each pair. It runs if the config has a section ``align``.
 
-The model of word alignment is given, or learned from a sample of the pairs that training reads. Then a task per part
+The word alignment model is given, or learned from a sample of the pairs that training reads. Then a task per part
 writes the links of its pairs. Corpora of one side have no links.
 """
 
@@ -41,7 +41,7 @@ from nmt_prep.subwords import WordsTokenizer
 MODEL_FILE = "model"  # Name of the file with the model
 
 SOURCE_WORDS, TARGET_WORDS = "source_words", "target_words"
-"""Columns of links: for each pair two lists of the same length, the numbers of the linked words from 0."""
+"""Link columns: for each pair two lists with the same length, the indexes of the linked words from 0."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class AlignedPart:
 
 @dataclass(frozen=True)
 class AlignOutput:
-    """The parts with the links of each split, in the order of the parts with the pairs."""
+    """The parts with each split's links, in the order of the parts with the pairs."""
 
     parts: dict[str, tuple[AlignedPart, ...]]
 
@@ -188,7 +188,7 @@ class LearnTask:
 
 
 def learn_text(task: LearnTask, tick: Tick) -> int:
-    """Writes the model of a text; returns the number of its pairs. It ticks for each pair in each round of learning."""
+    """Writes a text's model; returns its pair count. It ticks for each pair in each round of learning."""
     sample = PairSample.of(reader_of(task.corpora))
     prior = None if task.prior is None else shared_model(task.prior)
     settings = replace(RUN_SETTINGS, pretokenized=bool(task.vocabularies))

@@ -2,10 +2,10 @@
 
 Pairs are good if they score better than nearly all pairs with exchanged targets, as a whole and on either side. Without
 this guard, the classifier would learn misaligned and cut pairs of the corpus as good pairs. The features of good and
-defective pairs leave out the pairs' own counts in the model of word alignment. The pairs are divided into halves by
-their text; the trees learned from one half judge the other, so that no pair is judged by trees that learned from it.
-The trees learn twice: the second time without the good pairs that the first trees doubt most, so that a corpus with
-many incomplete pairs does not teach that they are good.
+defective pairs exclude the pairs' own counts in the word alignment model. The pairs are divided into halves by their
+text; the trees learned from one half judge the other, so that no pair is judged by trees that learned from it. The
+trees learn twice: the second time without the good pairs that the first trees doubt most, so that a corpus with many
+incomplete pairs does not teach that they are good.
 
 Arrays ``copies`` contain how often the model counted each pair: int64, shape ``[pairs]``.
 """
@@ -125,7 +125,7 @@ FirstPairs: TypeAlias = tuple[TextColumn, TextColumn, Integers]  # Source and ta
 
 
 def first_pairs(batches: Iterable[pa.RecordBatch], most: int = SAMPLE_PAIRS) -> FirstPairs:
-    """Finds the distinct pairs of a text with the smallest random numbers, in the order of these."""
+    """Finds a text's distinct pairs with the smallest random numbers, in the order of these numbers."""
     held, rows, limit = list[pa.RecordBatch](), 0, 1 << 64
     for batch in batches:
         held.append(below(batch, limit))
@@ -179,7 +179,7 @@ def _incomplete(halves: list[_Half], odds: list[Floats]) -> float:
 def defective_values(
     classifier: Classifier, source: TextColumn, target: TextColumn, copies: Integers, seed: int = 1, threads: int = 1
 ) -> list[Floats]:
-    """Returns the values of defective pairs that are made of a text's first pairs, for each kind but ``exchanged``.
+    """Returns the values of defective pairs that are made from a text's first pairs, for each kind but ``exchanged``.
 
     Each defective pair is scored by the trees that did not learn from its original pair.
     """

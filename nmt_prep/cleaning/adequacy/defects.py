@@ -166,7 +166,7 @@ def joined(pairs: MarkedPairs, rows: Integers, draws: Draws) -> Made:
 
 
 def defective(pairs: MarkedPairs, rows: Integers, draws: Draws) -> Made:
-    """Returns a copy of each pair with a random defect, except of pairs in which a defect is not possible."""
+    """Returns a copy of each pair with a random defect, except for pairs in which a defect is not possible."""
     # The kind and the side are drawn for each pair first; then the pairs of one kind and side are changed together, in
     # a fixed order. So the same seed gives the same defects, whatever the pairs contain.
     kinds = 1 + draws.below(np.full(len(rows), len(KINDS) - 1))
@@ -225,7 +225,7 @@ def _changed(
 
 
 def _bodies(words: Words, lines: Integers) -> tuple[Integers, Integers]:
-    """Returns the begin and the end of the words between the opening and the closing punctuation of lines."""
+    """Returns where the words between a line's opening and closing punctuation begin and end."""
     # `first` and `last` are places in the list of all plain words; a line without any has `first == last`. The -1 at
     # the end keeps `plain[first]` in range for such a line at the end of the text.
     plain = np.append(np.flatnonzero(words.plain), -1)

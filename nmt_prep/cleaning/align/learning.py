@@ -105,7 +105,7 @@ _CELL_NAMES = ("offsets", "targets", "counts")
 
 
 class Counter:
-    """Counts batches of pairs for the next round of a model, in memory that does not grow with the number of pairs."""
+    """Counts batches of pairs for a model's next round, in memory that does not grow with the number of pairs."""
 
     def __init__(self, model: Model, threads: int = 1) -> None:
         if model.round is None:
@@ -157,7 +157,7 @@ class Counter:
 
 
 def count(model: Model, source: TextColumn, target: TextColumn, threads: int = 1) -> Counts:
-    """Returns the counts of one batch for the next round of a model; see :class:`Counter`."""
+    """Returns one batch's counts for a model's next round; see :class:`Counter`."""
     counter = Counter(model, threads)
     counter.add(source, target)
     return counter.counts()

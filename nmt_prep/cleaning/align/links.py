@@ -1,4 +1,4 @@
-"""Links between the words of pairs, and between the pieces of subword vocabularies; lexical shortlists.
+"""Links between the words in pairs, and between subword vocabulary pieces; lexical shortlists.
 
 A shortlist has for each piece the linked pieces of the other language, with their shares. The program extract-lex
 writes the same files, which Marian and Bergamot read: lines ``target source p(target | source)`` in ``lex.s2t``, and
@@ -53,7 +53,7 @@ def pharaoh(links: Links) -> pa.Array:
 
 
 def pharaoh_text(links: Links, threads: int = 1) -> memoryview:
-    """Returns the lines of :func:`pharaoh` as the content of a file."""
+    """Returns the lines from :func:`pharaoh` as file content."""
     return core.link_lines(links.links.reshape(-1), links.offsets, "\n", threads)[0].data
 
 
@@ -93,7 +93,7 @@ class LexicalCounts:
         self._size = 0
 
     def add(self, links: Links, source: Ragged, target: Ragged) -> None:
-        """Adds pairs, given the links of their pieces and the ids of both sides."""
+        """Adds pairs, given the links between their pieces and the IDs on both sides."""
         pair = np.repeat(np.arange(len(links)), np.diff(links.offsets))
         pieces, alone = [], []
         for side, rows in enumerate((source, target)):

@@ -1,4 +1,4 @@
-"""Models of word alignment, which link the words of pairs and score pairs; their files.
+"""Word alignment models, which link the words in pairs and score pairs; their files.
 
 :mod:`nmt_prep.cleaning.align.learning` trains models.
 """
@@ -26,7 +26,7 @@ from nmt_prep.cleaning.align.word_vocabulary import Integers, Vocabulary, words_
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 Weights: TypeAlias = "npt.NDArray[np.float32]"
 WordNumbers: TypeAlias = "tuple[npt.NDArray[np.int32], Integers, npt.NDArray[np.int32], Integers]"
-"""The word IDs of the source side, the offsets of the pairs in them, and the same of the target side."""
+"""The source side's word IDs, the pairs' offsets in them, and the same for the target side."""
 
 _NO_LINK = 0.3  # Probability that a word has no link, whatever the word
 

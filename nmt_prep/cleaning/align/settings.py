@@ -1,4 +1,4 @@
-"""Settings of a model, and its rounds of training."""
+"""A model's settings, and its training rounds."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Vocabulary:
         return cls(hashes, counts)
 
     def __len__(self) -> int:
-        """Returns the length of arrays that are indexed by word number: the number of known words plus 1."""
+        """Returns the length of arrays that are indexed by word ID: the known word count plus 1."""
         return len(self.hashes) + 1
 
     @cached_property

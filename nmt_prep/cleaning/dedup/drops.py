@@ -44,7 +44,7 @@ class DropWriter(GroupedWriter):
         self._survivors.append(np.column_stack(np.unique(drops[:, 1], return_counts=True)).astype(np.uint64))
 
     def clusters(self) -> ClusterSizes:
-        """Returns the number of clusters by size, if the file has all pairs that are dropped in favor of one pair."""
+        """Returns cluster counts by size, if the file has all pairs that are dropped in favor of one pair."""
         # `add` counts the drops of each survivor in a batch; a survivor of several batches has several counts to sum.
         survivors, counts = np.concatenate(self._survivors).T
         return cluster_sizes(np.bincount(np.unique(survivors, return_inverse=True)[1], counts).astype(np.int64))
@@ -112,7 +112,7 @@ class PartDrops:
 
 
 def mark_path(directory: Path, comparison: str, part: int) -> Path:
-    """Returns the path of the file with the pairs of a part that are dropped up to and including a comparison."""
+    """Returns the path of the file with a part's pairs that are dropped up to and including a comparison."""
     return directory / f"{comparison}-{part:05d}.dropped"
 
 
@@ -154,7 +154,7 @@ class Marks:
 
 
 def _slices(paths: Sequence[Path], part: int, parts: int) -> list[Slice]:
-    """Returns the slices of files with the dropped pairs of a part; each slice is ordered by place."""
+    """Returns the file slices with a part's dropped pairs; each slice is ordered by place."""
     return [piece for path in paths for piece in slices_of(path, part, parts, 2)]
 
 

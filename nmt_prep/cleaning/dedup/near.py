@@ -1,8 +1,8 @@
 """Near duplicates: pairs whose sides share most of their character n-grams.
 
 Two pairs are near duplicates if the Jaccard similarity of their n-gram sets is at least the given similarity, for the
-sources and for the targets. Candidates are found with MinHash: pairs with the same hash in one of several bands. The
-hash of a band depends on the MinHash values of some hash functions, ``rows`` for each side. All candidates are then
+sources and for the targets. Candidates are found with MinHash: pairs with the same hash in one of several bands. A
+band's hash depends on the MinHash values of some hash functions, ``rows`` for each side. All candidates are then
 verified.
 
 Records, edges and requests are rows of uint64. A record is a band's hash, the pair's ranks, and its place. An
@@ -75,7 +75,7 @@ class Signatures:
 
     @classmethod
     def of(cls, settings: DedupSettings) -> Signatures:
-        """Returns the contents of the records for the settings of a config."""
+        """Returns the record contents for a config's settings."""
         known = (score for score in settings.keep[:-1] if score not in COMPUTED_SCORES)  # the others come later
         return cls(Bands.of(settings.near.similarity), tuple(known))
 
@@ -153,7 +153,7 @@ def requests_of(edges: Records) -> Records:
 
 
 def best_of(edges: Records) -> Records:
-    """Returns the edge of each worse pair to the best of its better pairs."""
+    """Returns the edge from each worse pair to the best of its better pairs."""
     ordered = distinct(edges)
     return ordered[np.concatenate([[True], ordered[1:, 0] != ordered[:-1, 0]])] if len(ordered) else ordered
 

@@ -1,4 +1,4 @@
-"""Keys and records of pairs, from which duplicates are found, and files of records in groups.
+"""Keys and records for pairs, from which duplicates are found, and files with records in groups.
 
 Pairs with the same key are duplicates. A key is a hash of 128 bits, so different texts practically never have the same
 key. There are two kinds:
@@ -10,9 +10,9 @@ key. There are two kinds:
   letters, so 世界冠军 and 时节冠军 have different keys.
 
 A record is a row of uint64: the two halves of the pair's key, its scores, and its place. Of all pairs with the same
-key, the one with the smallest record is the best, so scores are mapped to numbers in the opposite order. A place is the
-index of a part, times ``2**ROW_BITS``, plus the row of the pair in its corpus. Parts are in the order of the corpora,
-so places have the order of corpora and rows.
+key, the one with the smallest record is the best, so scores are mapped to numbers in the opposite order. A place is a
+part's index, times ``2**ROW_BITS``, plus the pair's row in its corpus. Parts are in the order of the corpora, so places
+are in the order of corpora and rows.
 
 A file holds runs of records, from which each group can be read by itself. In a run, the records are ordered by group.
 After the last run, a table holds for each run the index of each group's first record, and the index after the last
@@ -217,7 +217,7 @@ class GroupedWriter(ExitStack):
 
 @dataclass(frozen=True)
 class Slice:
-    """The records of a group in one run: their file, the first record's index, and the number of records."""
+    """A group's records in one run: their file, the first record's index, and the record count."""
 
     path: Path
     first: int

@@ -91,7 +91,7 @@ class SpillWriter(ExitStack):
         return self
 
     def add(self, pairs: pa.RecordBatch, lines: Mapping[Side, Keys] | None = None) -> None:
-        """Adds the pairs of a batch, given the keys of both sides' lines if they are known."""
+        """Adds a batch's pairs, given the keys of both sides' lines if they are known."""
         done = 0
         while done < len(pairs):
             rows = slice(done, done + RUN_ROWS - self._rows)

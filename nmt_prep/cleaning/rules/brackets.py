@@ -2,8 +2,8 @@
 
 The kinds of brackets are ( ), [ ], { } and ⟨ ⟩, wide forms included. The balance of a kind on a side is the number of
 opening brackets minus the number of closing ones. Value: the absolute difference between the two sides' balances,
-summed over all kinds; so ``a)`` on both sides counts as 0. In a corpus of one side, the value is the sum of the
-absolute balances. A pair passes if ``value <= max``.
+summed over all kinds; so ``a)`` on both sides counts as 0. In a one-sided corpus, the value is the sum of the absolute
+balances. A pair passes if ``value <= max``.
 """
 
 from __future__ import annotations

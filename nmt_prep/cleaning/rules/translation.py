@@ -1,4 +1,4 @@
-"""Rule ``translation``: whether the sides of a pair translate each other, by a model of word alignment.
+"""Rule ``translation``: whether a pair's sides translate each other, by a word alignment model.
 
 Value: the pair's score, see :meth:`~nmt_prep.cleaning.align.model.Model.score`. A pair passes if ``value >= min``. A
 pair that has no words on a side is not judged and passes.

@@ -1,4 +1,4 @@
-"""Aligns the sentences of documents by their lengths and by a model of word alignment, learned from the documents.
+"""Aligns the sentences in documents by their lengths and by a word alignment model, learned from the documents.
 
 The passes are
 
@@ -236,7 +236,7 @@ class Aligner:
         return self.lexicon.model.score_numbered(self._pairs(paths), copies, self.threads)
 
     def shuffled_scores(self, paths: Sequence[Beads]) -> Scores:
-        """Returns scores of all beads with exchanged targets: each source has the target of a distant bead."""
+        """Returns scores for all beads with exchanged targets: each source has a distant bead's target."""
         source, source_offsets, target, target_offsets = self._words_of(paths)
         half = int(target_offsets[len(target_offsets) // 2])
         starts = np.roll(np.diff(target_offsets), -(len(target_offsets) // 2))

@@ -48,7 +48,7 @@ def joint_of(language: str) -> str:
 
 
 def read_documents(name: str, files: Files, options: Documents, policies: Mapping[str, TextPolicy]) -> Iterator[Raw]:
-    """Yields the documents of some files; ``policies`` say how the bytes of each become lines."""
+    """Yields the documents in some files; ``policies`` say how each file's bytes become lines."""
     if not options.has_rows and options.divider is None:
         source, target = (read_document(files[side], options.format, policies[side]) for side in SIDES)
         yield name, source, target

@@ -1,4 +1,4 @@
-"""Finds the best path of beads through a document, by the lengths of its sentences and by known links of words.
+"""Finds the best path of beads through a document, by its sentences' lengths and by known word links.
 
 A first path follows from lengths alone, coarse to fine for long documents. Later paths are found within a band around
 the previous path (see ``core/sentences/path.h``).
@@ -77,7 +77,7 @@ def lengths_of(lines: pa.Array) -> Lengths:
 def calibrated(
     document: Document, beads: Beads | None
 ) -> tuple[float, float, tuple[float, float], tuple[float, float]]:
-    """Returns how the lengths of translations are distributed: ratio, variance, and gamma distributions of both sides.
+    """Returns how translation lengths are distributed: ratio, variance, and gamma distributions for both sides.
 
     ``core/sentences/lengths.h`` describes the model.
     """

@@ -177,7 +177,7 @@ def align_files(
 
 
 def write_document(document: AlignedDocument, form: Format, directory: Path) -> None:
-    """Writes the result of a document to a file with the stem of its source."""
+    """Writes a document's result to a file with its source's stem."""
     directory.mkdir(parents=True, exist_ok=True)
     with output_file(directory / f"{document.name}.{form}") as file:
         for line in document.lines(form):

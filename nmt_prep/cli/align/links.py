@@ -64,7 +64,7 @@ def write_shortlists(
 
     Args:
         directory: directory for the files; None for ``shortlist`` in the directory of the run.
-        best: maximum number of pieces to keep for each piece of the other side; None for all.
+        best: maximum number of pieces to keep for each piece on the other side, or None for all.
     """
     outputs = outputs_in(run, STAGES)
     parts = _aligned(outputs, split, hint="nmt-prep run CONFIG with a section align")
@@ -99,7 +99,7 @@ def write_shortlists(
 def _count(
     counts: LexicalCounts, text: pa.RecordBatch, links: Links, tokenizers: tuple[Tokenizer, Tokenizer]
 ) -> tuple[int, int]:
-    """Counts the pairs of a batch; returns how many were left out, and how many lack the links of long words."""
+    """Counts a batch's pairs; returns how many were skipped, and how many lack the links for long words."""
     words, places, rows = [], [], []
     fits = np.ones(len(text), np.bool_)
     for side, tokenizer in zip(SIDES, tokenizers, strict=True):

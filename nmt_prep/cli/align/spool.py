@@ -19,7 +19,7 @@ with delayed_imports():  # only for --scores and --adequacy
     from nmt_prep.cleaning.dedup import records as pair_keys
 
 Batch: TypeAlias = "tuple[npt.NDArray[Any], Integers, npt.NDArray[Any], Integers]"
-"""The lines of the source side, their offsets, and the same of the target side: text, or numbers of words."""
+"""The source side's lines, their offsets, and the same for the target side: text, or word IDs."""
 
 _KEYS_AT_A_TIME = 1 << 22
 

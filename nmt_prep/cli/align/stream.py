@@ -152,7 +152,7 @@ def _check_enough(pairs: int) -> None:
 def _learned_classifier(
     model: Model, text: Spool, copies: Integers, threads: int, progress: Progress
 ) -> classifier.Classifier:
-    """Learns a classifier from the input: from the words of all pairs, and from a sample of distinct pairs."""
+    """Learns a classifier from the input: from the words in all pairs, and from a sample of distinct pairs."""
     with progress.meter("learning a classifier", text.rows, "pairs") as meter:
 
         def drawn() -> Iterator[pa.RecordBatch]:
@@ -189,7 +189,7 @@ class _Writer:
         copies: Integers | int,
         text: tuple[TextColumn, TextColumn] | None,
     ) -> None:
-        """Writes the links of pairs, their scores, and the values of the classifier, which takes their text.
+        """Writes the pairs' links, their scores, and the classifier's values, which need their text.
 
         The scores leave out the counts that the pairs brought to the model: ``copies`` is how often each pair was read.
         """

@@ -41,7 +41,7 @@ _PATIENCE = 10.0  # Seconds that a trainer has to end after Ctrl-C or SIGTERM
 
 @dataclass(frozen=True)
 class Reader:
-    """One reader of a stream, and its share of the pairs."""
+    """One stream reader, and its share of the pairs."""
 
     opened: Opened
     columns: tuple[str, ...]  # columns of a line

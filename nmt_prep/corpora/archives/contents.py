@@ -1,4 +1,4 @@
-"""Lists the members of archives and reads the beginnings of some members, without extracting them.
+"""Lists archive members and reads the beginnings of some members, without extracting them.
 
 The file may be only the beginning of a remote archive. Members beyond the end are then no error.
 """
@@ -80,7 +80,7 @@ class Opened:
 def contents_of(
     opened: Opened, wanted: Sequence[str], place: Callable[[str], Path], limits: Limits, most: int
 ) -> Contents:
-    """Lists the members of a file, and writes the beginnings of the requested members to files.
+    """Lists a file's members, and writes the beginnings of the requested members to files.
 
     In a large tar, members after the last requested one are not listed.
 

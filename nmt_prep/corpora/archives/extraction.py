@@ -1,4 +1,4 @@
-"""Extraction of named members to files, all of them or none, and a test of whole archives."""
+"""Extraction of named members to files, all or none, and a test of whole archives."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def digest_members(archive: Archive, wanted: Iterable[str], limits: Limits) -> d
 def _read_members(
     archive: Archive, wanted: Iterable[str], limits: Limits, keep: Callable[[str, Iterable[bytes]], Extracted]
 ) -> dict[str, dict[str, Extracted]]:
-    """Gives the content of the requested members to ``keep``, then verifies the digest of the archive."""
+    """Gives the requested members' content to ``keep``, then verifies the archive's digest."""
     patterns = {name: matcher(name) for name in wanted}
     for name in patterns:
         if climbs_out(name):

@@ -74,7 +74,7 @@ class _Entry:
 
 
 def _entries(lines: Iterable[tuple[str, str]]) -> Iterator[_Entry]:
-    """Yields the entries of a catalogue that are not obsolete, given the place and the text of each line."""
+    """Yields a catalog's entries that are not obsolete, given the place and the text of each line."""
     entry, keyword, fuzzy = _Entry(), "", False
     for where, line in lines:
         if not line or line.startswith("#"):

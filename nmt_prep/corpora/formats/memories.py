@@ -186,7 +186,7 @@ class _Xliff(Document):
             )
 
     def _direction_of(self, source: str, target: str) -> tuple[str, ...]:
-        """Returns the elements of a unit for source and target of the config; none if the languages do not match."""
+        """Returns a unit's elements for the config's source and target, or nothing if the languages do not match."""
         if len(self._directions) >= _MOST_LANGUAGES:
             raise self.error(f"more than {_MOST_LANGUAGES} different pairs of languages are refused")
         of_source, of_target = (fits(self.languages, tag) if tag else (1, 1) for tag in (source, target))

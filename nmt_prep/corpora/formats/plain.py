@@ -26,14 +26,14 @@ from nmt_prep.text.chunks import checked
 
 
 class PlainReader(Reader):
-    """Reads one file per side. In a corpus of one side, the other side of every pair is empty."""
+    """Reads one file per side. In a one-sided corpus, the other side of every pair is empty."""
 
     parts: ClassVar[tuple[str, ...]] = ("source", "target")
     lines_apart: ClassVar[bool] = True
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs; blocks of the two sides are split to equal numbers of lines."""
+        """Yields the pairs; splits blocks on the two sides to equal line counts."""
         if len(self.files) == 1:
             yield from self._one_side()
             return

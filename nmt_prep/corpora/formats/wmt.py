@@ -1,4 +1,4 @@
-"""Readers of WMT's test sets: a pair of SGML files, or one XML file with references and system outputs."""
+"""Readers of WMT test sets: a pair of SGML files, or one XML file with references and system outputs."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _Row: TypeAlias = "tuple[str, str, str, int]"  # Name of a version, source, targ
 
 
 def _add_document(builder: PairBuilder, document: str, rows: Sequence[_Row], columns: Mapping[str, object]) -> None:
-    """Adds the rows of a document; with a column of documents, each version is a document of its own."""
+    """Adds a document's rows; with a document column, each version is a document of its own."""
     names = list(dict.fromkeys(row[0] for row in rows))
     document = re.sub(r"[\t\n]", " ", document)
     if DOCUMENT in columns:

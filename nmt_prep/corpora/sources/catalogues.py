@@ -249,7 +249,7 @@ def mtdata_keys(address: str, entry: Any, tags: Any, languages: Languages) -> di
 
 
 def _sides(both: Sequence[_T], swapped: object) -> dict[str, _T]:
-    """Returns the values of source and target, given in the order of the catalogue."""
+    """Returns the source and target values, given in the catalog's order."""
     source, target = reversed(both) if swapped else both
     return {"source": source, "target": target}
 

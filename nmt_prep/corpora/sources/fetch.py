@@ -53,7 +53,7 @@ class Expected:
 class Fetcher:
     """Fetches files into a directory of partial files. Safe to use from threads for different files.
 
-    ``damage`` describes the damage of a file without an expected digest, or returns ""; it calls its second argument
+    ``damage`` describes the damage to a file without an expected digest, or returns ""; it calls its second argument
     with the number of bytes read.
     """
 

@@ -1,4 +1,4 @@
-"""The files of a repository on the Hugging Face Hub: their list at one commit, and the selection of the files to use.
+"""A Hugging Face Hub repository's files: their list at one commit, and the selection of the files to use.
 
 The list is downloaded like a file. It is JSON, with the same bytes for a commit at any time: the commit, and the path,
 size and, if the hub knows it, SHA-256 of each file. For a data set it also has the licence and the configs that the
@@ -127,7 +127,7 @@ def _file(entry: Any) -> HubFile:
 
 
 def _config(entry: Mapping[str, Any]) -> HubConfig:
-    """Returns a config of a card; ``data_files`` may be a pattern, a list of patterns, or a list by split."""
+    """Returns a card's config; ``data_files`` may be a pattern, a list of patterns, or a list by split."""
     listed = entry.get("data_files")
     files: dict[str, tuple[str, ...]] | None = None
     if isinstance(listed, Mapping):
@@ -173,7 +173,7 @@ _PARTIAL = "partial-"
 
 
 def files_of_split(listing: Listing, config: str | None, split: str, address: str) -> list[HubFile]:
-    """Returns the Parquet files of a split, in the order of its rows.
+    """Returns a split's Parquet files, in the order of its rows.
 
     If the card of the data set lists files, these are used. Otherwise the splits are found in the paths, as the
     library datasets does.

@@ -53,7 +53,7 @@ def traps_of(addresses: Iterable[str]) -> tuple[Trap, ...]:
 
 
 def is_public(address: str) -> bool:
-    """Returns true for an id of a catalogue, and for a URL of a server that is not in a local network."""
+    """Returns true for a catalog ID, and for the URL of a server that is not in a local network."""
     host = urlsplit(address).hostname or ""
     return address.startswith(("opus:", "mtdata:", "hf:")) or (
         address.startswith(("http:", "https:")) and re.search(r"\.[a-z][a-z0-9-]+$", host) is not None
@@ -67,7 +67,7 @@ def licence_of(address: str) -> str | None:
 
 
 def _fits(known: Sequence[str], named: Mapping[str, str]) -> bool:
-    """Returns true if one of the known corpora is at one of the addresses, which are given with their names."""
+    """Returns true if a known corpus is at one of the addresses, which are given with their names."""
     return any(
         re.fullmatch(pattern, name) is not None if _CATALOGUE.match(pattern) else pattern in address
         for pattern in known

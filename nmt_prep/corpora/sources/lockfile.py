@@ -26,7 +26,7 @@ from nmt_prep.corpora.sources.hub import files_of, is_repository
 _VERSION = 1
 
 _BEGINNING = re.compile(rb'\s*(<<<<<<<[^\n]*\n\s*)?\{\s*"files"\s*:\s*\{')
-"""The beginning of a damaged lock file, such as one in which Git left both sides of a merge."""
+"""How a damaged lock file may begin, such as when Git left both sides of a merge in it."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class LockFile:
                 _write(self.path, {**kept, **self._known}.values())
 
     def _kept(self, path: Path) -> dict[str, Locked]:
-        """Returns the records of the file, without the addresses to renew, and the files of repositories to renew."""
+        """Returns the file's records, without the addresses to renew, and the repository files to renew."""
         renewed = frozenset() if isinstance(self._renew, bool) else self._renew
         below = tuple(files_of(address) for address in renewed if is_repository(address))
         return {

@@ -311,7 +311,7 @@ class _Index:
 
 @contextmanager
 def _entries_of_mtdata() -> Iterator[list[Any]]:
-    """Gives the entries of mtdata's index, except its list of OPUS. No module of the index stays imported."""
+    """Gives the entries in mtdata's index, except its OPUS list. No module of the index stays imported."""
     mtdata, entry, tags = map(import_module, ("mtdata", "mtdata.entry", "mtdata.iso.bcp47"))
     stand_in, index = ModuleType("mtdata.index"), _Index()
     stand_in.__path__ = [str(Path(str(mtdata.__file__)).parent / "index")]

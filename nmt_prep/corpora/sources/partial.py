@@ -100,7 +100,7 @@ class Partial:
             self.path.unlink(missing_ok=True)
 
     def take(self, answer: Answer, meter: Meter, limits: Limits, pace: Pace) -> str:
-        """Appends the body of an answer to the file; returns the SHA-256 of the whole file.
+        """Appends an answer's body to the file; returns the whole file's SHA-256.
 
         On any error the received bytes are kept for the next attempt.
         """

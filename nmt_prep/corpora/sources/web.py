@@ -70,7 +70,7 @@ class Client:
     def ask_for_part(self, url: str, start: int, size: int, token: str | None = None) -> Iterator[Answer]:
         """Requests a part of a file.
 
-        A server that does not send parts sends the whole file. Then ``start`` of the answer is 0, and the caller reads
+        A server that does not send parts sends the whole file. Then the answer's ``start`` is 0, and the caller reads
         only as much of the body as it needs.
 
         Args:
@@ -110,7 +110,7 @@ class Client:
             yield response
 
     def _answer(self, response: requests.Response, url: str, start: int, total: int | None) -> Answer:
-        """Returns a response as an answer, given the offset of its body in the file and the size of the file."""
+        """Returns a response as an answer, given its body's offset in the file and the file's size."""
         return Answer(
             url=response.url,
             start=start,
@@ -201,7 +201,7 @@ def looks_like_html(head: bytes) -> bool:
 
 
 def first_words(page: bytes) -> str:
-    """Returns the first words of a page that was received instead of a file, without markup."""
+    """Returns the first words on a page that was received instead of a file, without markup."""
     text = page[:_PAGE].decode("utf-8-sig", "backslashreplace")
     text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*(>|$)", " ", text)
     return f": {' '.join(text.split())[:300]!r}"

@@ -1,4 +1,4 @@
-"""The protocol of engines, which run the tasks of stages, and the usual engine: threads of this process."""
+"""The protocol for engines, which run the tasks in stages, and the usual engine: threads in this process."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class LocalEngine:
         return self.workers
 
     def worker_memory(self, memory: int) -> int:
-        """Returns a thread's share of the memory limit, less the base memory of the process."""
+        """Returns a thread's share of the memory limit, less the process's base memory."""
         return max(memory - BASE_MEMORY, 0) // self.workers
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:

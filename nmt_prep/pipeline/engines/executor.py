@@ -82,7 +82,7 @@ class ExecutorEngine:
         return available_cores()
 
     def worker_memory(self, memory: int) -> int:
-        """Returns a worker's share of the memory limit, less the base memory of its process."""
+        """Returns a worker's share of the memory limit, less its process's base memory."""
         return max(memory // self.workers - BASE_MEMORY, 0)
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:

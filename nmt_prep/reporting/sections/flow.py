@@ -164,7 +164,7 @@ def _matrix(pairs: Json) -> Markup:
 
 
 def _steps(flows: list[Json]) -> list[tuple[str, str, int]]:
-    """Returns name and label of each step, and the pairs of several corpora that are left after it."""
+    """Returns each step's name and label, and how many pairs of several corpora are left after it."""
     left = sum(flow["read"]["pairs"] for flow in flows)
     steps = [("read", "read", left)]
     for group, (name, label) in _GROUP_NAMES.items():

@@ -135,7 +135,7 @@ _OCTAVES = ((-1, "1/8"), (0, "1/4"), (1, "1/2"), (2, "1"), (3, "2"), (4, "4"), (
 
 
 def _ratio_place(ratio: float) -> float:
-    """Returns the position of a ratio among the bins, which are a quarter of an octave wide."""
+    """Returns a ratio's position among the bins, which are a quarter of an octave wide."""
     return float(np.interp(ratio, RATIO_EDGES, np.arange(1, len(RATIO_EDGES) + 1)))
 
 
@@ -177,5 +177,5 @@ def _length_ticks(bins: int) -> list[Tick]:
 
 
 def _length_place(length: float, bins: int) -> float:
-    """Returns the position of a length on an axis of length bins, from 0 to 1; other values are outside of the axis."""
+    """Returns a length's position on an axis of length bins, from 0 to 1; other values are outside of the axis."""
     return float(np.interp(length, LENGTH_EDGES, np.arange(len(LENGTH_EDGES)) / bins, left=-1, right=2))

@@ -1,4 +1,4 @@
-"""Provenance of the data: signature, versions, config, digests of downloads, licences."""
+"""Data provenance: signature, versions, config, download digests, licenses."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ from nmt_prep.reporting.svg import Series, Tick, bar_figure
 _EXAMPLES = 5
 
 _MOST_EXAMPLES = 300
-"""Maximum number of dropped pairs on the page; of more pairs, those nearest to a threshold are shown."""
+"""Maximum number of dropped pairs on the page; if more pairs were dropped, the pairs nearest to a threshold are
+shown."""
 
 Matrix: TypeAlias = "list[list[int | None]]"
 """Counts of pairs that fail both of two rules, or None if one rule does not score the pairs that the other drops."""
@@ -68,7 +69,7 @@ def _split(summary: Json) -> str:
 
 
 def _rules(summary: Json, split: str) -> dict[str, list[str]]:
-    """Returns the columns of each rule that has judged any pairs of a split."""
+    """Returns each rule's columns that have scored any pairs in a split."""
     rules: dict[str, dict[str, None]] = {}
     for counts in summary.get("clean", {}).get(split, {}).values():
         for rule, columns in counts["histograms"].items():
@@ -181,7 +182,7 @@ def _threshold_rows(
 
 
 def _option(summary: Json, split: str, rule: str, column: str) -> dict[str, Any]:
-    """Returns the keys of the options that set the limits ``low`` and ``high`` of a rule, where they are known."""
+    """Returns the keys of the options that set a rule's limits ``low`` and ``high``, where they are known."""
     for rules in summary["rules"][split].values():
         if rule in rules and column in rules[rule]["columns"]:
             bounds, options = rules[rule]["columns"][column], rules[rule]["options"]
@@ -211,7 +212,7 @@ def _is(value: Any, limit: float | None) -> bool:
 
 
 def _failed(summary: Json, split: str, rules: Sequence[str]) -> dict[str, Matrix]:
-    """Returns the numbers of pairs that fail two rules, by corpus (``train/news``), in the order of the rules."""
+    """Returns how many pairs fail two rules, by corpus (``train/news``), in the order of the rules."""
     return {
         f"{split}/{corpus}": [[counts["failed"].get(rule, {}).get(other) for other in rules] for rule in rules]
         for corpus, counts in summary["clean"][split].items()
@@ -228,7 +229,7 @@ def _added(matrices: Iterable[Matrix]) -> Matrix:
 
 
 def _agreement(rules: Sequence[str], failed: dict[str, Matrix]) -> Markup:
-    """Returns the table of the pairs that fail two rules, ordered by the number of failing pairs."""
+    """Returns the table of pairs that fail two rules, ordered by the number of failing pairs."""
     counts = _added(failed.values())
     order = sorted(
         (place for place in range(len(rules)) if counts[place][place]), key=lambda place: -(counts[place][place] or 0)

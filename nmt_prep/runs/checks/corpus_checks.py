@@ -107,7 +107,7 @@ def _in_one_file(corpus: Corpus) -> Corpus:
 
 
 def _has_places(kind: str) -> bool:
-    """Returns true if files of a format have places for the sides, and so may hold one of them."""
+    """Returns true if files in a format have places for the sides, and so may hold one of them."""
     return not {"columns", "fields"}.isdisjoint(reader_of(kind).options)
 
 
@@ -294,7 +294,7 @@ def _computed_problems(config: Config) -> Iterator[Problem]:
 
 
 def filter_problems(settings: CleanSettings, languages: Languages, corpus: str | None) -> Iterator[Problem]:
-    """Yields the problems of a section ``clean`` that filters a stream of pairs.
+    """Yields the problems in a ``clean`` section that filters a stream of pairs.
 
     Args:
         corpus: name of the corpus whose overrides apply; None if there is none.
@@ -349,10 +349,10 @@ class StreamCleaning:
 def load_cleaning(
     path: Path, overrides: Iterable[str] = (), corpus: str | None = None, opusfilter: Path | None = None
 ) -> StreamCleaning:
-    """Reads the languages and the section ``clean`` of a config, to filter a stream of pairs.
+    """Reads a config's languages and its ``clean`` section, to filter a stream of pairs.
 
     Args:
-        corpus: name of the corpus whose overrides apply; None for the overrides of the languages only.
+        corpus: name of the corpus whose overrides apply, or None for the language overrides only.
     """
     data, lines = read_file(path, overrides)
     values = as_tuples({key: data[key] for key in FilterConfig.model_fields if key in data})

@@ -1,4 +1,4 @@
-"""Divides the corpora of a config with ``pairs`` into corpora of one language pair each.
+"""Divides the corpora in a config with ``pairs`` into corpora with one language pair each.
 
 Each corpus has the languages of its sides, and with them its tags, rules and thresholds. A corpus that is used in both
 directions stays one corpus: its files, compiled parts and cleaned parts have one direction, and the records
@@ -173,7 +173,7 @@ def _directions(corpus: Corpus, pair: LanguagePair) -> tuple[LanguagePair, ...]:
 
 
 def _of_pair(corpus: Corpus, pair: LanguagePair, *, swapped: bool) -> Corpus:
-    """Returns the corpus with the text of one language pair; ``swapped`` exchanges the sides of its files."""
+    """Returns the corpus with one language pair's text; ``swapped`` exchanges the sides of its files."""
     if corpus.corpora is not None:
         return corpus.model_copy(update={"corpora": corpus.corpora[:: -1 if swapped else 1], "languages": None})
     given = corpus.model_dump(exclude_unset=True, exclude={"languages", "texts", "both_directions"})

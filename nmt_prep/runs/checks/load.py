@@ -91,7 +91,7 @@ def _checked(config: Config, *, known_vocab: bool = True) -> tuple[Config, list[
 def _other_problems(
     values: Mapping[str, Any], wrong: Collection[KeyPath], lines: Mapping[KeyPath, int]
 ) -> Iterator[str]:
-    """Yields the problems of a config other than values of wrong types."""
+    """Yields a config's problems other than values with wrong types."""
     rest: Any = values
     for path in filter(None, wrong):
         rest = _without(rest, path) or {}

@@ -1,4 +1,4 @@
-"""Looks at the corpora of a config before a run: sizes, members of archives, first pairs, languages.
+"""Looks at a config's corpora before a run: sizes, archive members, first pairs, languages.
 
 Only temporary files are written, and only parts of remote files are read. Members that cannot be seen before their
 archive is fetched are reported, but are no error.

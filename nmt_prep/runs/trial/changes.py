@@ -122,7 +122,7 @@ class _Composer(yaml.SafeLoader):
 
 
 def _with(text: str, path: Keys, value: Any) -> str:
-    """Returns the text of a config with another value of a key."""
+    """Returns a config's text with another value for a key."""
     # Loading and dumping would lose comments and layout, so the text is changed at the positions of the nodes. This may
     # go wrong where nodes share text, such as at anchors; `_changed_text` then notices, because it parses the result.
     node, name = yaml.compose(text, _Composer), None
@@ -170,7 +170,7 @@ def _line_end(text: str) -> str:
 
 
 def _inserted(text: str, node: yaml.MappingNode, key: str, value: Any) -> str:
-    """Returns the text of a config with a key at the end of a mapping."""
+    """Returns a config's text with a key at the end of a mapping."""
     entry = f"{flow(key)}: {flow(value)}"
     end = _end(node)
     if node.flow_style:

@@ -100,7 +100,7 @@ class _Trial:
         return np.repeat(np.arange(len(self._drawn)), [len(corpus.rows) for corpus in self._drawn])
 
     def _fixed(self, corpus: Drawn, first: int) -> tuple[dict[Side, pa.Array], Part, npt.NDArray[np.bool_]]:
-        """Returns the lines of a corpus after the fixes, its pairs with text, and a mask of the pairs to learn from."""
+        """Returns a corpus's lines after the fixes, its pairs with text, and a mask of the pairs to learn from."""
         context, cleaning = corpus.of.context(self._config), corpus.of.cleaning
         raw: dict[Side, pa.Array] = {"source": corpus.source, "target": corpus.target}
         judged = Cleaner(cleaning, context, corpus.name).clean(raw, corpus.scores)

@@ -35,7 +35,7 @@ Places: TypeAlias = "npt.NDArray[np.int64]"
 
 @dataclass
 class Known:
-    """The results of a run for the pairs of a corpus."""
+    """A run's results for the pairs in a corpus."""
 
     # the reason for each pair that was dropped because of other pairs, by its index in the sample; None for a pair that
     # passed the rules and was dropped without a record
@@ -54,7 +54,7 @@ class Known:
 
 
 def known_from(run: Run, drawn: Drawn, context: Context) -> Known:
-    """Returns the facts of a run with cleaned pairs about the pairs of a corpus.
+    """Returns what a run with cleaned pairs recorded about a corpus's pairs.
 
     The verdicts of rules are not among them: the page judges the values of all pairs itself.
     """
@@ -103,7 +103,7 @@ def _passed(cleaning: Cleaning, context: Context, drawn: Drawn) -> npt.NDArray[n
 
 
 def _batches_of(run: Run, drawn: Drawn) -> Iterator[tuple[pa.RecordBatch, Places, Places]]:
-    """Yields cleaned and rejected pairs of a corpus, with the indexes of drawn pairs in the batch and in the sample."""
+    """Yields a corpus's cleaned and rejected pairs, with the indexes of drawn pairs in the batch and in the sample."""
     outputs, split, corpus = run.outputs, drawn.of.split, drawn.of.corpus.name
     for part in outputs.read(Clean).parts.get(split, ()):
         if part.corpus == corpus:

@@ -17,7 +17,7 @@ from nmt_prep.reporting.markup import Markup, el
 from nmt_prep.reporting.page import document, titled
 
 MOST_BYTES = 5_000_000
-"""The size that a page of 5,000 pairs does not exceed: links of words are left out first, then long texts are cut."""
+"""Maximum size of a page with 5,000 pairs: word links are removed first, then long texts are cut."""
 
 _SHORTEST = 200
 
@@ -101,7 +101,7 @@ def read_judgements(path: Path) -> Judgements:
 
 
 def judged_pairs(judgements: Judgements, data: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """Returns the numbers of judged pairs in the data of the page, with ``good`` or ``bad``."""
+    """Returns the numbers of judged pairs in the page's data, with ``good`` or ``bad``."""
     pairs, names = data["pairs"], [corpus["name"] for corpus in data["corpora"]]
     left = {(name, row): judgement for name, rows in judgements.items() for row, judgement in rows.items()}
     judged = []

@@ -149,7 +149,7 @@ class _Pool:
                 self.held = [held.filter(self._chosen(_rows(held), limit)) for held in self.held]
 
     def drawn(self, of: CleanedCorpus, *, note: str = "") -> Drawn:
-        """Returns the pairs of a corpus that a run would compile, in the order of their rows."""
+        """Returns the pairs of a corpus that a run would compile, in row order."""
         if not self.held:
             raise CorpusError(f"{of.name}: no pair could be read; check its format and options in the config")
         # The sample is drawn from all rows, with those that compile drops. So the share of kept rows among the sampled

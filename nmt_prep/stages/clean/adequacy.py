@@ -1,9 +1,9 @@
 """The ``adequacy`` rule in the `clean` stage.
 
-As for ``translation``, one task learns a model of word alignment from a sample of the pairs that are left, then a
-classifier from the same sample (:mod:`nmt_prep.cleaning.adequacy`), and judges defective pairs made from it.
-The pairs of each part are judged; the threshold of each corpus follows from both histograms. In the end a task per part
-writes the part with its values, without pairs whose values are too low.
+As for ``translation``, one task learns a word alignment model from a sample of the pairs that are left. It then learns
+a classifier from the same sample (:mod:`nmt_prep.cleaning.adequacy`), and scores defective pairs made from it. Scores
+the pairs in each part; each corpus's threshold follows from both histograms. In the end a task per part writes the part
+with its values, without pairs whose values are too low.
 """
 
 from __future__ import annotations

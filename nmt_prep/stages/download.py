@@ -116,7 +116,7 @@ _LAST_NAME = re.compile(r"(?<![^/])([^/?]+)(\?.*)?$")
 
 
 def openai_names(mirrors: Sequence[str]) -> tuple[str, str] | None:
-    """Returns the names of the two files that one of the addresses belongs to; None for other vocabularies."""
+    """Returns the names of the two files that one of the addresses belongs to, or None for other vocabularies."""
     found = _LAST_NAME.search(mirrors[0])
     return next((names for names in OPENAI_NAMES if found is not None and found[1] in names), None)
 
@@ -234,7 +234,7 @@ def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:
 
 
 def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloaded]]:
-    """Returns the path and the entry of a needed file; for a repository, of each chosen file, in order."""
+    """Returns the path and entry of a needed file, or of each chosen file in a repository, in order."""
     files = outputs.read(Download).files
     keys = [file.key]
     if file.is_repository:
@@ -344,7 +344,7 @@ def _local_entry(file: Needed, path: Path, job: Job) -> Downloaded:
 
 
 def choose_files(config: Config, lists: Iterable[tuple[str, Listing]]) -> dict[str, list[HubFile]]:
-    """Returns the files of each repository that are to be fetched, in the order of their rows."""
+    """Returns each repository's files that are to be fetched, in the order of their rows."""
     chosen: dict[str, list[HubFile]] = {}
     problems = []
     for key, listing in lists:
@@ -358,7 +358,7 @@ def choose_files(config: Config, lists: Iterable[tuple[str, Listing]]) -> dict[s
 
 
 def check_first_files(config: Config, paths: Mapping[str, Path]) -> None:
-    """Checks the fields of corpora in the first file of each, given the first files by key of the repository."""
+    """Checks the corpora's fields in each first file, given the first files by repository key."""
     for key, path in paths.items():
         if (corpus := corpus_of(config, key)) is not None:
             try:

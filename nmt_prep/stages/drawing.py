@@ -46,7 +46,7 @@ class Every:
     lines: bool  # True if positions are rows, with dropped ones
 
     def among(self, batch: pa.RecordBatch, first: int) -> npt.NDArray[np.bool_]:
-        """Returns True for the pairs of a batch that are held out; ``first`` is the position of the first pair."""
+        """Returns True for the pairs in a batch that are held out; ``first`` is the first pair's position."""
         positions = batch.column("row").to_numpy() if self.lines else np.arange(first, first + len(batch))
         return np.asarray((positions + (self.before + 1)) % self.divisor == 0)
 
@@ -88,7 +88,7 @@ class DrawTask:
 
 
 def keys_of(batch: pa.RecordBatch, salt: int) -> Keys:
-    """Returns the keys of pairs, from their rows, or from the names of their documents."""
+    """Returns the keys of pairs, from their rows, or from their documents' names."""
     units = batch.column("row").to_numpy().astype(np.uint64)
     if DOCUMENT in batch.schema.names:
         names = batch.column(DOCUMENT)

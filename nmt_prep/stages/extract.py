@@ -52,7 +52,7 @@ class CorpusFile:
 
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
-    """Yields the files that the reader of a corpus needs, one for each of its sides, and the files of columns."""
+    """Yields the files that a corpus's reader needs, one for each of its sides, and the column files."""
     if not corpus.is_fetched:
         return
     containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
@@ -151,7 +151,7 @@ ExtractedMembers: TypeAlias = dict[str, dict[str, Stored]]
 def _found(outputs: Outputs) -> tuple[dict[str, CorpusFile], dict[str, tuple[Wanted, list[Archive]]]]:
     """Returns the files to read in place, and the archives of each file to extract, both by :attr:`Wanted.key`.
 
-    There are several archives for the files of a repository on the Hugging Face Hub, each of which is taken whole.
+    There are several archives for a Hugging Face Hub repository's files, each of which is taken whole.
     """
     in_place: dict[str, CorpusFile] = {}
     archived: dict[str, tuple[Wanted, list[Archive]]] = {}

@@ -25,7 +25,7 @@ def pair_stages(config: Config) -> tuple[type[AnyStage], ...]:
 def pair_files(job: Outputs) -> dict[str, list[PairFile]]:
     """Returns the files of the pairs that go into the records, by split, in order.
 
-    The files of a corpus that is used in both directions come twice, as files of two corpora.
+    The files of a corpus that is used in both directions come twice, as two corpora's files.
     """
     return files_after(job, "limits")
 

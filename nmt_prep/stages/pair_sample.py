@@ -134,7 +134,7 @@ def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
 
 
 def threads_for(job: Job, pairs: Mapping[str, int]) -> dict[str, int]:
-    """Returns the number of threads that learns each text, given their numbers of pairs.
+    """Returns how many threads learn each text, given the texts' pair counts.
 
     A local engine runs all tasks in one process, so a text gets workers by its share of the pairs.
     """

@@ -220,7 +220,7 @@ def _comparison(job: Job) -> Json:
 
 
 def _corpora(job: Job, info: DatasetInfo) -> Json:
-    """Returns the counts of compile, and tag, licence, role and the program of each corpus."""
+    """Returns the counts from compile, and each corpus's tag, license, role and program."""
     compiled, licences = counts_of(job), licences_of(job)
     tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
     return {
@@ -355,5 +355,5 @@ def _split(info: SplitInfo) -> Json:
 
 
 def observed_warnings(job: Job, stages: Iterable[type[AnyStage]]) -> list[tuple[str, HealthWarning]]:
-    """Returns the warnings of some stages, in their order, each with the name of its stage."""
+    """Returns some stages' warnings, in their order, each with its stage's name."""
     return [(stage.name, warning) for stage in stages for warning in stage().warnings(job.observed(stage), job.config)]

@@ -114,7 +114,7 @@ class SampleTask:
 
 @dataclass(frozen=True)
 class SampleSize:
-    """Lines and UTF-8 bytes of a sample, with one byte for the end of each line."""
+    """Line and UTF-8 byte counts of a sample, with one byte for the end of each line."""
 
     lines: int
     bytes: int
@@ -254,7 +254,7 @@ def sampled_sides(config: Config) -> dict[str, list[tuple[Side, Side, str]]]:
 def _budgets(settings: SampleSettings, texts: Sequence[tuple[str, RawLines | CleanedLines]]) -> Iterator[int]:
     """Yields the budget of each text, given its language: the maximum per corpus, or a share by temperature in bytes.
 
-    The shares of the languages add up to the size of all texts. A language has more than its text if its share is
+    The languages' shares add up to the size of all texts. A language has more than its text if its share is
     larger; its lines are then repeated.
     """
     if settings.temperature is None:
@@ -335,7 +335,7 @@ def affordable(batches: Iterator[pa.Array], budget: int, unit: Unit = "character
 
     Args:
         batches: non-empty Arrow string arrays.
-        budget: number of characters, which upstream calls bytes; or number of bytes, line ends included.
+        budget: how many characters, which upstream calls bytes; or how many bytes, line ends included.
     """
     for batch in batches:
         lines = strip_lines(batch)

@@ -1,4 +1,4 @@
-"""The interface of a subword dialect, for stages and commands, and counts of texts, from which dialects train.
+"""The interface for a subword dialect, for stages and commands, and text counts, from which dialects train.
 
 To add a dialect, make a folder with one instance of a :class:`Dialect` subclass, list the instance in
 ``nmt_prep.subwords.DIALECTS``, and add an options class to ``nmt_prep.config.vocab``.
@@ -42,7 +42,7 @@ class CountColumns:
 class TextCounts(ABC, Generic[NativeCounter]):
     """Distinct texts of a sample and how often each occurs, from which a dialect trains a vocabulary.
 
-    Memory grows with the number of distinct texts, not with the size of the sample.
+    Memory grows with the number of distinct texts, not with the sample's size.
 
     Attributes:
         unit: name of the distinct texts, for messages.

@@ -1,4 +1,4 @@
-"""Vocabularies of a run: their descriptions, and how the tasks of its stages load them."""
+"""A run's vocabularies: their descriptions, and how tasks in its stages load them."""
 
 from __future__ import annotations
 

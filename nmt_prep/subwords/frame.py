@@ -1,4 +1,4 @@
-"""Frames: the special pieces around the ids of a row, such as a tag and the end of sentence.
+"""Frames: the special pieces around a row's IDs, such as a tag and the end of sentence.
 
 Frames are added as ids. No dialect reads special pieces from text, so text that looks like a tag stays text.
 """

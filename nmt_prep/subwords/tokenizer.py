@@ -169,7 +169,7 @@ class Tokenizer(ABC):
         """Returns a tokenizer with the ids of a numbering, such as the ``vocab.json`` of a MarianTokenizer.
 
         Args:
-            ids: id of each piece; text without a piece gets the id of ``<unk>``.
+            ids: each piece's ID; text without a piece gets the ID of ``<unk>``.
             where: the file of the numbering, for messages.
 
         Raises:

@@ -203,7 +203,7 @@ def copy_name(path: Path, number: int, step: str, option: str) -> str:
 
 
 def load_chain(path: Path, base_dir: Path | None) -> tuple[Chain, object]:
-    """Returns the chain of a file, and a description of its steps; see :meth:`WordsTokenizer.load`."""
+    """Returns a file's chain, and a description of its steps; see :meth:`WordsTokenizer.load`."""
     where, trusted = str(path), base_dir or os.environ.get(STEPS_DIR)
     parts = parse_json(path, read_vocabulary(path))
     entries = [object_at(entry, "steps", where) for entry in list_at(parts.get("steps"), "steps", where)]
@@ -221,7 +221,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def copy_chain(path: Path, directory: Path) -> str:
-    """Copies the files of a chain to a directory; returns the name of the vocabulary."""
+    """Copies a chain's files to a directory; returns the vocabulary's name."""
     for file in files_of(path):
         copy, content = directory / file.name, read_vocabulary(file)
         if copy.exists() and copy.read_bytes() != content:

@@ -136,7 +136,7 @@ def iter_blocks(
 
 
 def iter_lines(path: str | Path, lines: LineSlice | None = None) -> Iterator[pa.Array]:
-    """Returns the lines of a UTF-8 file, or a slice of them, unchanged, as non-empty ``large_string`` arrays."""
+    """Returns the lines in a UTF-8 file, or in a slice of it, unchanged, as non-empty ``large_string`` arrays."""
     return (spans(block.data, block.starts, block.ends) for block in iter_blocks(Path(path), lines=lines))
 
 
@@ -193,7 +193,7 @@ def strip_lines(array: pa.Array) -> pa.Array:
 
 
 def text_bytes(array: pa.Array) -> int:
-    """Returns the total number of UTF-8 bytes in an array of strings without nulls."""
+    """Returns the total UTF-8 byte count in an array of strings without nulls."""
     offsets = TextColumn.from_arrow(array).offsets
     return int(offsets[-1] - offsets[0])
 
@@ -205,7 +205,7 @@ def blank_lines(array: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPolicy, counts: Counter[str]) -> Block:
-    """Splits whole lines of bytes into a block, with the faults of its lines."""
+    """Splits whole lines of bytes into a block, with its lines' faults."""
     ends, valid, has_returns = scan_lines(data)
     if data[-1] != _NEWLINE:
         ends = np.append(ends, len(data))

@@ -51,7 +51,7 @@ def load_function(name: str, base_dir: Path, group: str) -> tuple[Callable[..., 
 
 
 def described(error: BaseException) -> str:
-    """Returns the text of an error, with the last file and line of the user's code that led to it.
+    """Returns an error's text, with the last file and line in the user's code that led to it.
 
     Skips frames of the standard library, of installed packages and of this package.
     """

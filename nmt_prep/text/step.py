@@ -1,4 +1,4 @@
-"""The interface of steps: a step turns lines of text into as many lines.
+"""The interface for steps: a step turns text lines into as many lines.
 
 Every step is a module in :mod:`nmt_prep.text.steps`, with its options as a :class:`~nmt_prep.config.Section`.
 """

@@ -1,4 +1,4 @@
-"""Prompts of rows for language models: templates that are filled with the texts of pairs, a batch at a time."""
+"""Prompts for language model rows: templates that are filled with the pairs' texts, a batch at a time."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Prompter:
         glossary: Path | None = None,
         pools: Sequence[Path | None] = (),
     ) -> Self:
-        """Returns the prompts of a split, given the language pair of each corpus."""
+        """Returns a split's prompts, given each corpus's language pair."""
         total = sum(Fraction(prompt.share) for prompt in settings.prompts)
         below, shares = Fraction(0), list[int]()
         for prompt in settings.prompts:

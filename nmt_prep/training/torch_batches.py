@@ -165,7 +165,7 @@ def _tensors(arrays: CausalArrays) -> dict[str, torch.Tensor]:
 
 
 def _labels(batch: IdBatch) -> Ragged:
-    """Returns the target of a batch, with :data:`IGNORED` in place of the ids that do not count as target."""
+    """Returns a batch's target, with :data:`IGNORED` in place of the IDs that do not count as target."""
     target, parts = batch.target, batch.ignored
     if batch.context is not None:
         bounds = np.column_stack([np.zeros_like(batch.context), batch.context])
@@ -220,13 +220,13 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         nested: return IDs as nested tensors with layout ``torch.jagged`` instead of padded ones, and no
         ``attention_mask``.
         sos_id: the id that begins the decoder's input, in place of the vocabulary's own or its padding id.
-        corpus_ids: also give the corpus index of each pair in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or
-            with packed rows ``[rows, most pairs of a row]``, padded with -1.
-            In a run with several language pairs, batches also have ``language_pairs`` of the same shape: the number
-            of each pair's languages in :attr:`language_pairs`.
-        pin_memory: give tensors in pinned memory; default True if there is a CUDA device. Workers of a ``DataLoader``
-            never do, because it has an option of its own.
-        ahead: number of batches to prepare in advance; workers of a ``DataLoader`` have their own option.
+        corpus_ids: also return each pair's corpus index in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or with
+            packed rows ``[rows, maximum pairs per row]``, padded with -1. In a run with several language pairs, batches
+            also have ``language_pairs`` of the same shape: the number of each pair's languages in
+            :attr:`language_pairs`.
+        pin_memory: give tensors in pinned memory; default True if there is a CUDA device. ``DataLoader`` workers never
+            do, because a ``DataLoader`` has an option of its own.
+        ahead: how many batches to prepare in advance; ``DataLoader`` workers have their own option.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
         options: attributes of :class:`nmt_prep.training.batches.Options`. ``rank`` and ``world_size`` are taken from
             ``torch.distributed`` by default, if it is initialized. ``equal_batches`` is ``"split"`` by default, or True
@@ -278,7 +278,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch that is read, or else of the next one."""
+        """Index of the epoch that is read, or else of the next epoch."""
         return self._source.position.epoch
 
     def __len__(self) -> int:
@@ -300,7 +300,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         self._times_seen = int(self._epochs_set[1])
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the epoch, the number of its batches that were taken, and a fingerprint of the data.
+        """Returns the epoch, how many of its batches were taken, and a fingerprint of the data.
 
         The state consists of numbers, strings, lists and dictionaries, and is the same for all ranks.
         """

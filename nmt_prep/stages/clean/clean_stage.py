@@ -1,8 +1,8 @@
 """clean: repairs the text of pairs, and drops pairs by rules. It runs if the config has a section ``clean``.
 
-The compiled parts of a split are cleaned one by one, in passes (:mod:`~nmt_prep.stages.clean.passes`). The tasks of the
-first pass also drop pairs that contain segments of evaluation sets (`clean_leaks`). The last
-rounds sample the rejected pairs, and look at the remaining ones.
+The compiled parts of a split are cleaned one by one, in passes (:mod:`~nmt_prep.stages.clean.passes`). The first pass's
+tasks also drop pairs that contain evaluation-set segments (`clean_leaks`). The last rounds sample the rejected pairs,
+and look at the remaining ones.
 """
 
 from __future__ import annotations

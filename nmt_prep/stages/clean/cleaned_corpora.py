@@ -155,10 +155,11 @@ def differently_cleaned(config: Config) -> Iterator[CleanedCorpus]:
 
 
 def group_of(config: Config, corpus: CleanedCorpus) -> Group:
-    """Returns the group of pairs that a corpus is compared with: pairs of the same languages.
+    """Returns the group of pairs that a corpus is compared with: pairs in the same languages.
 
     Corpora used in one direction are compared with corpora used in both directions, whose pairs they never drop. If a
-    split has corpora of each single direction, this holds for one of the two directions, which have no pairs in common.
+    split has corpora for each single direction, this holds for one of the two directions, which have no pairs in
+    common.
     """
     pair = corpus.corpus.pair
     if pair is None:

@@ -1,4 +1,4 @@
-"""Comparing the pairs of a split with one another: the division into ranges of keys, and the parts to compare."""
+"""Comparing a split's pairs with one another: how they are divided into key ranges, and the parts to compare."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class NearDuplicates:
 
 @dataclass(frozen=True)
 class NearFound:
-    """The near duplicates of a split: files with the pairs to drop, numbers of clusters by size, other numbers."""
+    """A split's near duplicates: files with the pairs to drop, cluster counts by size, other numbers."""
 
     drops: tuple[Path, ...]
     clusters: ClusterSizes

@@ -1,10 +1,10 @@
 """The passes of the `clean` stage that drop duplicates.
 
 Pairs are compared on both sides, then by source, then by target. Each comparison ignores pairs that an earlier
-comparison dropped. The tasks of the previous pass write records of their pairs to spill files, divided by range of the
-key. For each comparison, the tasks of a round each read one range from all spill files, and write the pairs to drop; if
-another comparison follows, a round marks the dropped pairs of each part for it. In the end the parts are written
-without these pairs. The number of ranges is chosen to fit the memory of a task; it does not affect the result.
+comparison dropped. The previous pass's tasks write records of their pairs to spill files, divided by key range. For
+each comparison, the tasks of a round each read one range from all spill files, and write the pairs to drop; if another
+comparison follows, a round marks the dropped pairs of each part for it. In the end the parts are written without these
+pairs. The number of ranges is chosen to fit a task's memory; it does not affect the result.
 
 The pass ``dedup`` makes all comparisons. But if the pairs are ranked by a score that a later rule computes, the pass
 ``limits`` after that rule applies the limits for pairs with the same source or target.
@@ -72,7 +72,7 @@ class DecideTask:
 
 @dataclass(frozen=True)
 class Decided:
-    """The overlap of the corpora in a range, as a matrix, row by row, and the number of clusters by size."""
+    """The corpora's overlap in a range, as a matrix, row by row, and cluster counts by size."""
 
     overlap: tuple[int, ...]
     clusters: ClusterSizes

@@ -129,7 +129,7 @@ def _example(task: CheckTask, reason: str) -> Iterator[str]:
 
 
 def _languages(task: CheckTask) -> Iterator[str]:
-    """Yields findings, as of ``nmt-prep check``, about the languages of the first pairs, if a model is installed."""
+    """Yields findings, as ``nmt-prep check`` does, about the first pairs' languages, if a model is installed."""
     from nmt_prep.cleaning.health_warnings import (  # noqa: PLC0415  (loads numpy)
         facts_by_side,
         installed_identifier,

@@ -303,7 +303,7 @@ def learned_texts(job: Job, rule: LearnedRule, corpora: Sequence[CorpusWork]) ->
 
 
 def scored_parts(job: Job, rule: LearnedRule, texts: Sequence[Text]) -> Rounds[dict[str, list[Scored]]]:
-    """Yields the round that scores pairs; returns fine histograms of the parts by the name of the corpus."""
+    """Yields the round that scores pairs; returns the parts' fine histograms by corpus name."""
     scored = [(text, path) for text in texts if (path := text.model) is not None]
     tasks = {
         work.name: [

@@ -76,11 +76,11 @@ class NearSplit:
         return len(self.corpora.of_parts)
 
     def file(self, kind: str, number: int) -> Path:
-        """Returns a file: ``bands``, ``texts`` or ``drops`` of a part, ``edges`` or ``requests`` of a range."""
+        """Returns a file: a part's ``bands``, ``texts`` or ``drops``, a range's ``edges`` or ``requests``."""
         return self.directory / f"near-{number:05d}.{kind}"
 
     def pieces(self, kind: str, count: int, group: int, width: int) -> Iterator[Records]:
-        """Yields the rows of a group in all files of a kind, run by run."""
+        """Yields a group's rows in all files of a kind, run by run."""
         for number in range(self.ranges) if kind in ("edges", "requests") else self.parts:
             for piece in slices_of(self.file(kind, number), group, count, width):
                 yield piece.read(width)
@@ -98,7 +98,7 @@ class NearTask:
     group: Group = ALL  # the pairs with which the pairs of the part are compared
 
     def batches(self, columns: Sequence[str] = (*SIDES, "row")) -> Iterator[tuple[pa.RecordBatch, Records]]:
-        """Yields the batches of the part, with the compared sides and the numbers of the pairs."""
+        """Yields the part's batches, with the compared sides and the pairs' indexes."""
         assert self.part is not None
         for batch in iter_pairs(self.part.path, columns=columns):
             yield self.group.sides(batch), places_of(batch, self.number)

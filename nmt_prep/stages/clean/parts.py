@@ -1,4 +1,4 @@
-"""Passes over the parts of a corpus: their tasks and files, and the samples of rejected pairs.
+"""Passes over a corpus's parts: their tasks and files, and the samples of rejected pairs.
 
 A task of a pass reads a part, and writes the kept pairs to one file and the rejected pairs to another. The kept pairs
 go to the scratch directory if another pass follows, and so do the rejected pairs if they are to be sampled. Kept pairs

@@ -90,7 +90,7 @@ class Maker:
 
 @dataclass(frozen=True)
 class MadeTexts:
-    """Counts of texts that a program made, of a corpus or a part of one."""
+    """Counts texts that a program made, in a corpus or in a part of it."""
 
     texts: int = 0
     empty: int = 0

@@ -253,7 +253,7 @@ def _limit(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
 
 
 def _needed(corpus: Corpus) -> int:
-    """Returns the number of lines from which all pairs of a corpus with a limit can be drawn."""
+    """Returns from how many lines all pairs of a corpus with a limit can be drawn."""
     assert corpus.limit is not None
     needed = corpus.limit + sum(each.pairs or 0 for each in corpus.hold_out)
     return needed + sum(needed // (each.every - 1) + 1 for each in corpus.hold_out if each.every is not None)

@@ -1,4 +1,4 @@
-"""The last two rounds of compile, which look for faults of the data.
+"""The last two rounds of compile, which look for faults in the data.
 
 The tasks of the round ``compile`` count pairs as they compile them. The counts show which lines may be frequent; the
 round ``recount`` counts only these lines, in the compiled parts. The ``in_train`` round compares the keys of pairs
@@ -58,7 +58,7 @@ def key_file(path: Path | None) -> Iterator[BinaryIO | None]:
 
 
 def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: BinaryIO | None) -> Iterator[PairBatch]:
-    """Yields batches of pairs and counts them; writes the keys of pairs to a file, if given, as uint64."""
+    """Yields batches of pairs and counts them; writes the pairs' keys to a file, if given, as uint64."""
     for batch in batches:
         hashes = observer.add({"source": batch.source, "target": batch.target}, keys=keys is not None)
         if keys is not None and hashes is not None:
@@ -99,7 +99,7 @@ def _count(lines: pa.Array, wanted: Sequence[int], counted: dict[int, FrequentLi
 
 
 def _add(counted: dict[int, FrequentLine], value: int, line: FrequentLine) -> None:
-    """Adds the count of a line to the count of the line with the same hash, which keeps its text."""
+    """Adds a line's count to the count of the line with the same hash, which keeps its text."""
     before = counted.get(value, FrequentLine(line.text, 0))
     counted[value] = replace(before, count=before.count + line.count)
 
@@ -118,7 +118,7 @@ class InTrainTask:
 
 @dataclass(frozen=True)
 class InTrain:
-    """The number of pairs that are also in train: in total, and by corpus of train."""
+    """How many pairs are also in train: in total, and by train corpus."""
 
     found: int
     by_corpus: dict[str, int]
@@ -177,7 +177,7 @@ class ObservedCorpus:
 
     @property
     def candidates(self) -> dict[Side, tuple[int, ...]]:
-        """The hashes of the lines that may be frequent, of the sides that have any."""
+        """The hashes of lines that may be frequent, for the sides that have any."""
         return {side: tuple(facts.frequent) for side, facts in self.facts.sides.items() if facts.frequent}
 
 
@@ -191,7 +191,7 @@ def is_judged_cleaned(config: Config, warning: HealthWarning) -> bool:
 
 
 def _converts_chinese(config: Config, clean: CleanSettings, warning: HealthWarning) -> bool:
-    """Returns true if the fixes of the side that a warning is about convert between the scripts of Chinese."""
+    """Returns true if the fixes on the side that a warning is about convert between the Chinese scripts."""
     (corpus,) = (each for each in config.own_splits[warning.split or ""] if each.name == warning.corpus)
     fix = cleaning_of(clean, config.languages_of(corpus), corpus.name).fix
     steps = steps_of(fix, warning.side or "source")

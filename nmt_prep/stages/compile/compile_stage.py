@@ -1,4 +1,4 @@
-"""compile: from corpora of any format to Parquet parts of aligned, checked pairs.
+"""compile: from corpora in any format to Parquet parts with aligned, checked pairs.
 
 The first round of tasks counts lines in large files, the second counts rows in other files before the last slice of a
 corpus; the third compiles corpora, and large corpora slice by slice. Pairs with an empty side are dropped and counted,
@@ -50,7 +50,7 @@ class CompileOutput:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The results of the compiling round, by corpus, and the observations of the later rounds."""
+    """The compiling round's results, by corpus, and what the later rounds observed."""
 
     corpora: list[tuple[CorpusFiles, list[CompiledSlice]]]
     observed: CompileObserved
@@ -59,8 +59,8 @@ class Compiled:
 class Compile(Stage[CompileOutput, Compiled]):
     """Writes ``compiled/<split>/part-<corpus, 3 digits>-<slice, 5 digits>-<part, 5 digits>.parquet``.
 
-    Parts of plain files that are read in place end in ``.json`` and name lines of these files, which are linked
-    as ``compiled/inputs/<SHA-256>``.
+    Parts of plain files that are read in place end in ``.json`` and name lines in these files, which are linked as
+    ``compiled/inputs/<SHA-256>``.
     """
 
     name = "compile"
@@ -162,7 +162,7 @@ def _loss_warnings(corpora: Mapping[str, Mapping[str, CorpusCounts]]) -> Iterato
 
 
 def _has_rows(config: Config, corpus: Corpus) -> bool:
-    """Returns true if the parts of a corpus have the rows of its pairs, which later stages, scores and documents use.
+    """Returns true if a corpus's parts have the rows of its pairs, which later stages, scores and documents use.
 
     The parts of joined corpora also have them, because these corpora have no files in which a row could be found.
 
@@ -227,7 +227,7 @@ def _observed_corpora(job: Job, made: Iterable[tuple[CorpusFiles, Sequence[Compi
 
 
 def _same_files(job: Job) -> Iterator[tuple[str, str]]:
-    """Yields pairs of config keys: a corpus outside of train, and one in train with the same files."""
+    """Yields pairs of config keys: a corpus outside of train, and a train corpus with the same files."""
     extracted = job.read(Extract).files
     train: dict[object, str] = {}
     for split, corpus in sorted(job.config.corpora, key=lambda item: item[0] != "train"):

@@ -1,6 +1,6 @@
 """The tasks of the round ``compile``: they read, check and count pairs, and write them to parts.
 
-Parts of large plain files that are read in place name lines of these files, which are linked beside the parts.
+Parts of large plain files that are read in place name lines in these files, which are linked beside the parts.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PartsTask:
 
 @dataclass(frozen=True)
 class CompileTask(PartsTask):
-    """One corpus of one split to compile, or a slice of it."""
+    """One split's corpus to compile, or a slice of it."""
 
     slice: CorpusSlice  # the part of the corpus to compile
     whole: bool  # true if the slice is the whole corpus
@@ -276,7 +276,7 @@ def kept_rows(batch: PairBatch, sides: Sequence[Side]) -> Rows:
 
 
 def drop_reason(batch: PairBatch, row: int, sides: Sequence[Side]) -> str:
-    """Returns why a row of a batch is not compiled, one of :data:`DROP_REASONS` or ``blank``."""
+    """Returns why a row in a batch is not compiled, one of :data:`DROP_REASONS` or ``blank``."""
     assert batch.rows is not None
     counts = _Counting(batch.columns)
     for _ in _sound(iter([batch.filter(batch.rows == row)]), counts, lambda _: None, sides):
@@ -304,7 +304,7 @@ class LinkedFile:
 
 
 def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> Mapping[Side, LinkedFile]:
-    """Links the files whose lines the parts of a slice can name; returns them by the side of the pairs.
+    """Links the files whose lines a slice's parts can name; returns them by the pairs' side.
 
     There are none if the parts must hold the text, because it is not a line of a file read in place, or has columns, or
     because the file system has no links.

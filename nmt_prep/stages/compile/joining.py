@@ -1,4 +1,4 @@
-"""Three rounds of compile that join two corpora on equal lines of a pivot language.
+"""Three compile rounds that join two corpora on equal lines in a pivot language.
 
 One task per part of the two corpora divides its pairs by the key of the pivot's line. One task per key range joins the
 range's pairs, and divides the joined pairs by the first corpus's part. A task per part of the first corpus brings its

@@ -1,7 +1,7 @@
 """The first two rounds of compile, which divide large corpora into slices.
 
-The first counts the lines of large files. The second counts the rows of the other files that come before the last
-slice of their corpus, so that every slice knows its first row.
+The first counts the lines of large files. The second counts the rows in the other files that come before their corpus's
+last slice, so that every slice knows its first row.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class CorpusSlice:
     steps: Mapping[str, StepRange] = field(default_factory=dict)
 
     def lines(self) -> dict[str, LineSlice] | None:
-        """Returns the lines to read of each file; None for all lines of files that are not checked."""
+        """Returns the lines to read from each file, or None for all lines in files that are not checked."""
         if self.bounds:
             [files] = self.files
             return {part: line_slice(path, self.bounds[part], self.steps.get(part)) for part, path in files.items()}
@@ -205,7 +205,7 @@ def whole_steps(files: Files, steps: Mapping[Path, FileSteps]) -> dict[str, Step
 
 
 def _steps_of(slice_: CorpusSlice, steps: Mapping[Path, FileSteps]) -> dict[str, StepRange]:
-    """Returns the steps of a slice; a file that is read in place is the only one of its part."""
+    """Returns a slice's steps; a file that is read in place is the only one in its part."""
     files = slice_.files[0]
     if not slice_.bounds:
         return whole_steps(files, steps)
@@ -226,7 +226,7 @@ def _counted_files(corpus: CorpusFiles) -> Iterator[tuple[int, Files]]:
 
 
 def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mapping[str, int]) -> list[int]:
-    """Returns the first row of each slice, then the number of known rows."""
+    """Returns each slice's first row, then the number of known rows."""
     header = reader_of(format_of(corpus.corpus)).header_lines(corpus.corpus)
     firsts = [0]
     for number, slice_ in enumerate(slices):
@@ -241,7 +241,7 @@ def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mappin
 def _placed(
     corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Sequence[int], columns: Mapping[str, LineIndex]
 ) -> list[CorpusSlice]:
-    """Returns the slices of a corpus with their first rows, and the lines of these rows in the files of columns."""
+    """Returns a corpus's slices with their first rows, and these rows' lines in the column files."""
     if len(slices) < 2:
         return [*slices]
     # The last slice has unknown rows unless it was cut by lines, so a longer column can only be reported by its task.

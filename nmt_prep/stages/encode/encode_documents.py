@@ -1,7 +1,7 @@
 """Documents in the `encode` stage. One round finds the documents of each part, another one shuffles them.
 
-A document is the consecutive pairs of a corpus with the same name in the column ``document``; a pair without a name is
-a document of its own. Shuffles train documents; documents in other splits keep their order.
+A document consists of a corpus's consecutive pairs with the same name in the column ``document``; a pair without a name
+is a document of its own. Shuffles train documents; documents in other splits keep their order.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class OrderTask:
     table: Path  # the table to write
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        """Yields the lengths of all documents in the order of the rows."""
+        """Yields all document lengths in the order of the rows."""
         held = np.empty(0, np.int64)
         for note, joined in zip(self.notes, self.joined, strict=True):
             read = np.fromfile(note_path(note, "lengths"), np.int64)
@@ -140,7 +140,7 @@ ORDER = Round("document-order", order_documents, int, unit="splits", made=lambda
 def order_splits(
     job: Job, parts: Mapping[str, Sequence[PairFile]], plans: Mapping[str, ShardPlan]
 ) -> Rounds[dict[str, int]]:
-    """Yields the rounds that order the documents of the splits; returns their numbers of documents."""
+    """Yields the rounds that order the splits' documents; returns their document counts."""
     named = {
         split: {corpus.name for corpus in job.config.directed(split) if corpus.document is not None} for split in parts
     }

@@ -207,7 +207,7 @@ class Encode(Stage[EncodeOutput, Made]):
 
 
 def shard_plan(config: Config, split: str, parts: Sequence[PairFile], directory: Path) -> ShardPlan:
-    """Returns the plan of a split, given its parts and the directory of the records."""
+    """Returns a split's plan, given its parts and the records' directory."""
     records, rows = config.records, sum(part.pairs for part in parts)
     shuffle = shuffle_of(rows, config.seed, split, directory, documents=_ordered(config))
     plan = ShardPlan(shuffle, config.shards(split), 1, records.layout, records.row_length, columns_of(config))
@@ -314,7 +314,7 @@ def _recorded_settings(config: Config) -> dict[str, object]:
 
 
 def origin_settings(config: Config) -> dict[str, object]:
-    """Returns the settings of a stage that records the licences of corpora, and the programs that made their text."""
+    """Returns the settings of a stage that records the corpora's licenses, and the programs that made their text."""
     made = {f"{split}.{corpus.name}": config.made_side(corpus) for split, corpus in config.corpora if corpus.translate}
     stated = {f"{split}.{corpus.name}": corpus.licence for split, corpus in config.corpora}
     licences = {corpus: licence for corpus, licence in stated.items() if licence is not None}

@@ -245,7 +245,7 @@ def _columns(batch: pa.RecordBatch, task: SpillTask, links: Iterator[Links]) -> 
 
 
 def _repeated_in(batch: pa.RecordBatch, task: SpillTask, tokenizers: Mapping[Side, Tokenizer], first: int) -> Repeated:
-    """Returns the repeated segments before the pairs of a batch, given the row of its first pair in the part."""
+    """Returns the repeated segments before a batch's pairs, given its first pair's row in the part."""
     ids = {}
     for side in SIDES:
         texts = strip_lines(batch.column(BEFORE[side]).flatten())
@@ -308,7 +308,7 @@ SHUFFLE = Round(
 
 
 Encoded: TypeAlias = "list[tuple[SpillTask, PairStats]]"
-"""The tasks that encoded the parts, in the order of each corpus, and the counts of their pairs."""
+"""The tasks that encoded the parts, in each corpus's order, and their pair counts."""
 
 
 def profile_of(

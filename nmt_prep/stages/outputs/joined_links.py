@@ -1,4 +1,4 @@
-"""Pairs with piece links, for outputs of a run with documents: the links of segments are shifted to the joined lines.
+"""Pairs with piece links, for outputs from a run with documents: segment links are shifted to the joined lines.
 
 The spill files hold the segments' text with their word links. Piece lines consist of the IDs that loaders join; text
 lines are split into pieces as the trainer splits them.
@@ -84,7 +84,7 @@ class JoinedLinks(JoinedText):
         examples: Examples,
         joining: Joining,
     ) -> _Side:
-        """Returns lines of pieces; spans refer to the text of the segments without separators."""
+        """Returns piece lines; spans refer to the segments' text without separators."""
         assert self.vocabularies is not None
         tokenizer, text = self.vocabularies[side].load(), TextColumn.from_arrow(_side_of(pairs, side))
         rows = ids.sources if side == "source" else ids.targets
@@ -127,7 +127,7 @@ def _inside(first: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def _moved(places: Words, lines: Int64s, by: Int64s) -> Words:
-    """Returns the spans of some lines, each line's shifted by a number of bytes."""
+    """Returns the spans in some lines, each line's shifted by a number of bytes."""
     counts = np.diff(places.offsets)[lines]
     chosen, moves = spans(places.offsets[lines], counts), np.repeat(by, counts).astype(np.int32)
     return Words(places.begins[chosen] + moves, places.ends[chosen] + moves, _ends(counts))

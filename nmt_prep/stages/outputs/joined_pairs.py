@@ -127,7 +127,7 @@ class JoinedText(TextPairs):
 
     @classmethod
     def of(cls, pairs: TextPairs, **more: Any) -> Self:
-        """Returns the examples of some pairs, with the attributes of this class."""
+        """Returns the examples for some pairs, with the attributes of this class."""
         return cls(**{field.name: getattr(pairs, field.name) for field in fields(pairs)}, **more)
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
@@ -151,7 +151,7 @@ class JoinedText(TextPairs):
         return super().batches(path)
 
     def _lines(self, side: Side, pairs: TextBatch, first: Int64s, end: Int64s) -> pa.Array:
-        """Returns lines of several segments each, with the tag of the first one only."""
+        """Returns lines with several segments each, with the first segment's tag only."""
         from nmt_prep.training.batches.vectors import spans  # noqa: PLC0415  (loads numpy)
 
         lines, places = pairs.sources if side == "source" else pairs.targets, spans(first, end - first)
@@ -169,7 +169,7 @@ class JoinedText(TextPairs):
         return self.between(lines.take(pa.array(places)), offsets)
 
     def between(self, segments: pa.Array, offsets: Int64s) -> pa.Array:
-        """Returns lines of segments with the separator between them, given the offsets of lines."""
+        """Returns segment lines with the separator between the segments, given the line offsets."""
         lists = pa.LargeListArray.from_arrays(pa.array(offsets), segments)
         return pc.binary_join(lists, pa.scalar(self.separator, segments.type))
 

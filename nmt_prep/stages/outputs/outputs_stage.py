@@ -1,4 +1,4 @@
-"""outputs: writes the splits in the files of other trainers, one directory per entry of the list ``outputs``.
+"""outputs: writes the splits in other trainers' files, one directory per entry in the list ``outputs``.
 
 Kinds that hold ids convert the records, which are encoded and shuffled already. Kinds that hold text shuffle the text
 of the parts themselves (:mod:`~nmt_prep.stages.outputs.shuffled_text`), by the same permutation. A shard is a task.
@@ -201,7 +201,7 @@ def form_of(options: OutputOptions, config: Config, split: str) -> Form:
 
 
 def _lines_of(options: OutputOptions, config: Config, split: str) -> Wanted:
-    """Returns the lines of a split that an output of text needs."""
+    """Returns a split's lines that a text output needs."""
     kind, has_tags = kind_of(options), any(corpus.tags for corpus in config.directed(split))
     form = form_of(options, config, split)
     tagged = (kind.tagged(options) and form != "ids") or not has_tags  # without tags, all outputs share the lines
@@ -307,7 +307,7 @@ def _joined(
     held: Sequence[tuple[Path, int]],
     encoder: TextEncoder | None,
 ) -> IdPairs | TextPairs:
-    """Returns the pairs of a shard with the segments of documents joined, or on lines."""
+    """Returns a shard's pairs with the segments of documents joined, or on lines."""
     assert job.config.documents is not None
     if isinstance(pairs, IdPairs):
         return JoinedIds.of(pairs, windows)

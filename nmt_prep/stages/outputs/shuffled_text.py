@@ -1,7 +1,7 @@
 """Shuffles pairs as text, for the outputs that hold text, through spill files, by the permutation of the records.
 
-The outputs with the same form and number of shards share the spill files of a split. Lines of some outputs contain
-piece links, which are computed from word links and the segmentation of the lines.
+The outputs with the same form and shard count share a split's spill files. Lines in some outputs contain piece links,
+which are computed from word links and the lines' segmentation.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class TextTask:
 
 
 def spill_text(task: TextTask, tick: Tick) -> int:
-    """Writes the stripped text of a part to a spill file; returns how many pairs lack the links of long words."""
+    """Writes a part's stripped text to a spill file; returns how many pairs lack the links for long words."""
     row, cut = task.first_row, 0
     links = iter(()) if task.linking is None else task.linking.links.linked()
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
@@ -104,7 +104,7 @@ SPILL_TEXT = Round("spill-text", spill_text, int, made=lambda task, _: [task.spi
 
 
 LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4, "preference": 2}
-"""Estimated bytes of lines with their links for each byte of text. Buckets are planned by them."""
+"""Estimated bytes of lines with their links, per byte of text. Buckets are planned by them."""
 
 
 def is_linked(form: Form) -> bool:
@@ -209,9 +209,9 @@ class Linking:
     def linked(
         self, links: Links, text: Mapping[Side, pa.Array], tags: Mapping[Side, str]
     ) -> tuple[pa.Array, pa.Array, int]:
-        """Returns the lines of both sides, and how many lack the links of long words.
+        """Returns the lines on both sides, and how many lack the links for long words.
 
-        The lines of the target end with the links of pieces.
+        The target lines end with the piece links.
         """
         if self.words:
             return text["source"], joined_columns(text["target"], [pharaoh(links)]), 0
@@ -227,7 +227,7 @@ class Linking:
         return source, joined_columns(target, [pharaoh(found)]), found.too_long - links.too_long
 
     def _side(self, side: Side, text: pa.Array, tag: str | None) -> tuple[pa.Array, Words, Words]:
-        """Returns the lines of a side, and the spans of their words and pieces."""
+        """Returns a side's lines, and their word and piece spans."""
         tokenizer = self.vocabularies[side].load()
         if self.form == "linked_pieces":
             rows = tokenizer.encode_batch(text, threads=1)

@@ -181,7 +181,7 @@ class UploadTask:
 
 @dataclass(frozen=True)
 class Announced:
-    """The number of a publication, and the names of the files to upload."""
+    """A publication's number, and the names of the files to upload."""
 
     number: int
     missing: tuple[str, ...]

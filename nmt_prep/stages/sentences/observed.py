@@ -102,7 +102,7 @@ def joined_notes(notes: Iterable[DocumentNote]) -> Iterator[DocumentNote]:
 
 
 def corpus_note(notes: Sequence[DocumentNote], pairs: int, weak: int, refused: Iterable[tuple[str, str]]) -> CorpusNote:
-    """Returns the note of a corpus, from the notes of its documents, and the documents that were not aligned."""
+    """Returns a corpus's note, from its documents' notes, and the documents that were not aligned."""
     kept = [note for note in notes if note.translated]
     kinds: Counter[str] = Counter()
     for note in kept:

@@ -222,7 +222,7 @@ def _local(config: Config, corpus: Corpus, part: str) -> Path:
 
 
 def _local_files(config: Config, of: DocumentCorpus) -> list[tuple[str, dict[str, Path]]]:
-    """Returns the documents in directories or in a list of paths: names, and the files of both sides."""
+    """Returns the documents in directories or in a list of paths: names, and the files on both sides."""
     try:
         if of.documents.format == "list":
             listed = _local(config, of.corpus, "both")

@@ -130,7 +130,7 @@ def _divided(text: str, options: Documents, language: str) -> pa.Array:
 def _pieces(texts: Texts) -> Iterator[Texts]:
     """Yields pieces of a long document, cut in the middle of the longest runs of two-sentence beads.
 
-    The beads are found by the lengths of sentences, which takes a few bytes of memory for each sentence.
+    The beads are found by sentence lengths, which takes a few bytes of memory for each sentence.
     """
     beads = path_by_lengths(*map(lengths_of, texts))
     single = (beads[:, 1] - beads[:, 0] == 1) & (beads[:, 3] - beads[:, 2] == 1)
@@ -183,7 +183,7 @@ class LearnTask:
 
 
 def learn_beads(task: LearnTask, tick: Tick) -> str:
-    """Writes the model of a corpus; returns the name of its file. It ticks for each bead in each round of learning."""
+    """Writes a corpus's model; returns its file name. It ticks for each bead in each round of learning."""
 
     def text() -> Iterator[tuple[TextColumn, TextColumn]]:
         for path in task.pairs:
@@ -214,7 +214,7 @@ class AlignTask:
 
 
 def align_again(task: AlignTask, tick: Tick) -> Shard:
-    """Finds the paths of a shard by the words of a model. It ticks for each bead."""
+    """Finds a shard's paths by the words in a model. It ticks for each bead."""
     _, texts, before = read_shard(task.shard)
     aligner, paths = _aligned(task, texts, before)
     shard = write_shard(task.shard.file, task.key, 0, texts, paths, task.languages, task.output)

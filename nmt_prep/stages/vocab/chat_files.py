@@ -18,7 +18,7 @@ def has_chat_template(config: Config) -> bool:
 
 
 def chat_template(config: Config, files: Sequence[Path]) -> ChatTemplate:
-    """Returns the chat template of a config, given the files of its vocabulary: local ones, or all fetched ones."""
+    """Returns a config's chat template, given its vocabulary's files: local ones, or all fetched ones."""
     named = {path.name: path for path in (*_beside(files[0]), *files)}
     return ChatTemplate.read(named.get(CONFIG_FILE), _own(config) or named.get(TEMPLATE_FILE), config.records.variables)
 
@@ -36,7 +36,7 @@ def chat_files(config: Config) -> dict[str, Path]:
 
 
 def chat_settings(config: Config) -> dict[str, object]:
-    """Returns the settings of the chat template, as settings of a stage; empty without one."""
+    """Returns the chat template's settings, as stage settings, or an empty mapping without a template."""
     return {"records.variables": config.records.variables} if has_chat_template(config) else {}
 
 

@@ -75,7 +75,7 @@ def given_vocabularies(job: Outputs, options: ExistingVocab) -> dict[Side, Given
 
 
 def tags_of(config: Config, options: ExistingVocab, side: Side) -> list[str]:
-    """Returns the tags of the sides that use the vocabulary of a side."""
+    """Returns the tags on the sides that use a side's vocabulary."""
     sides = next(sides for sides in options.keys.values() if side in sides)
     return [*dict.fromkeys(tag for user in sides for tag in named_tags(config, user).values())]
 

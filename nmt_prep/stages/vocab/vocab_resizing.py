@@ -84,7 +84,7 @@ class UseTask:
 
 
 def count_use(task: UseTask, tick: Tick) -> int:
-    """Writes the counts of a part; returns the number of pairs that were read. Ticks are pairs."""
+    """Writes a part's counts; returns how many pairs were read. Ticks are pairs."""
     tokenizers = {side: task.given[side].load() for side in SIDES}
     words = {side: word_counts(tokenizers[side]) for side in SIDES}
     ids = {side: np.zeros(len(tokenizers[side]), np.int64) for side in SIDES}

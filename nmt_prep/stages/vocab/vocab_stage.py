@@ -76,7 +76,7 @@ def words_settings(config: Config) -> dict[str, object]:
 
 
 def words_name(config: Config, side: Side) -> str:
-    """Returns the name of the file with the steps of a side."""
+    """Returns the name of the file with a side's steps."""
     return f"vocab.{config.name}{side_suffix(config, side)}{WORDS_SUFFIX}"
 
 
@@ -187,7 +187,7 @@ def vocabulary_sides(config: Config) -> dict[str, tuple[Side, ...]]:
 
 
 def side_suffix(config: Config, side: Side) -> str:
-    """Returns the file suffix of a side: its language, or the name of the side if both languages are the same."""
+    """Returns a side's file suffix: its language, or the side's name if both languages are the same."""
     same = config.languages.source == config.languages.target
     return f".{side if same else getattr(config.languages, side)}"
 
@@ -373,7 +373,7 @@ def steps_dir(config: Config | None) -> Path | None:
 
 
 def tag_settings(config: Config) -> dict[str, object]:
-    """Returns the pairs of languages, tags and frames in the config, as settings of a stage that inserts them."""
+    """Returns the config's language pairs, tags and frames, as settings for a stage that inserts them."""
     frames = config.vocab.frame.model_dump(exclude_none=True)
     pairs = {
         f"splits.{split}.pairs": {corpus.name: str(corpus.pair) for corpus in config.directed(split)}

@@ -79,7 +79,7 @@ def _model(spec: Mapping[str, Any]) -> object:
 
 
 def write_words(task: WordsTask, tick: Tick) -> tuple[str, ...]:
-    """Writes the steps of a side, and learns its truecasing model; returns the names of files. Ticks are bytes."""
+    """Writes a side's steps, and learns its truecasing model; returns the file names. Ticks are bytes."""
     context, specs = StepContext(task.language, task.base_dir), [*task.specs]
     _, place = without_training(specs)
     if place is not None:
@@ -129,7 +129,7 @@ def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: P
 
 
 def count_slice(task: CountTask, tick: Tick) -> int:
-    """Counts the texts of a slice and writes the counts; returns the number of distinct texts. Ticks are bytes."""
+    """Counts the texts in a slice and writes the counts; returns how many texts are distinct. Ticks are bytes."""
     counts = dialect_of(task.options).new_counts(task.options)
     assert counts is not None
     start, end = (line_from(task.sample.path, position) for position in (task.start, task.end))

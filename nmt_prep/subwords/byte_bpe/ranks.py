@@ -52,7 +52,7 @@ class RankEncoding(NamedTuple):
     size: int = 0  # largest rank plus one
 
     def specials_of(self, size: int) -> dict[str, int]:
-        """Returns the ids of the special tokens for a file of fewer ranks, from which pieces were taken out."""
+        """Returns the special tokens' IDs for a file with fewer ranks, from which pieces were taken out."""
         moved = max(self.size - size, 0)
         return {name: number - moved for name, number in self.specials.items()}
 

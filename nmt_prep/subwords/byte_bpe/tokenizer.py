@@ -146,8 +146,8 @@ class ByteBPETokenizer(Tokenizer):
             specials: special tokens and their ids, for OpenAI's files and tiktoken's ranks.
             merges: OpenAI's file of merges; None for the file beside ``path`` with the usual name.
             pad: name of the special token for padding; None takes a usual name.
-            eos: name of the special token for the end of sentence; None takes a usual name.
-            bos: name of the special token for the start of sentence; None takes a usual name.
+            eos: name of the end-of-sentence special token; None takes a usual name.
+            bos: name of the start-of-sentence special token; None takes a usual name.
 
         Raises:
             VocabularyError: the file cannot be read, or is not a supported byte-level BPE vocabulary.
@@ -208,7 +208,7 @@ class ByteBPETokenizer(Tokenizer):
         seed: int | None = None,
         first_line: int = 0,
     ) -> Ragged:
-        """Returns the ids of many lines, without bos or eos, in order; the same for any number of threads.
+        """Returns the IDs of many lines, without bos or eos, in order; the same for any number of threads.
 
         Names of special tokens in the lines are ordinary text: they are neither recognised nor refused. Added tokens
         that are not special are recognised.

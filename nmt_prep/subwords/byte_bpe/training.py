@@ -83,7 +83,7 @@ def learn_vocabulary(
     produces a special token.
 
     Args:
-        specials: names of the special tokens, in order of their ids, from 0.
+        specials: names of the special tokens, in ID order, from 0.
     """
     if not words.native.places():
         raise TrainingError("there is no text to train from: every line is empty; check the files that were sampled")

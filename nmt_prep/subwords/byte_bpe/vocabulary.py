@@ -137,7 +137,7 @@ def spelling_model(vocabulary: ByteBPEVocabulary) -> ByteBPEModel:
 
     Where steps after ByteLevel split text, a pretoken may start or end inside a character. The native core accepts only
     UTF-8, and spelled text is always UTF-8. The first merges of the model join the two UTF-8 bytes of each spelling
-    character. Single bytes of these characters have extra ids after the ids of the vocabulary; no output contains them.
+    character. Single bytes of these characters have extra IDs after the vocabulary's IDs; no output contains them.
     """
     tokens = [spelled(token).encode() for token in vocabulary.tokens]
     ids = {token: number for number, token in enumerate(tokens) if token}

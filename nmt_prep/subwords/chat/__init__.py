@@ -1,1 +1,1 @@
-"""Chat templates of tokenizers: rendered as transformers does, and divided at the texts of messages."""
+"""Tokenizer chat templates: rendered as transformers does, and divided at the message texts."""

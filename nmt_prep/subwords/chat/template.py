@@ -140,7 +140,7 @@ class _Process:
             raise template.error(*made)
 
     def reply(self, content: object) -> Any:
-        """Returns the reply of the process to a line of its input."""
+        """Returns the process's reply to a line of its input."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         with self._lock:

@@ -53,7 +53,7 @@ class EditableVocabulary(ABC):
     Attributes:
         fixed: by id, True for a piece that must stay: bool, shape ``[pieces]``.
         scores: unigram models: the score of each id, 0 for others; None for BPE.
-        lowest: unigram models: the id of the lowest score, which decides on the score of unknown characters.
+        lowest: unigram models: the ID with the lowest score, which decides on the score for unknown characters.
         fixed_ids_reason: why new pieces would change old pieces' IDs, or None if they do not.
     """
 
@@ -126,7 +126,7 @@ def _last_merges(
     """Returns the last merge on the way to each text; texts that no text becomes are empty.
 
     Args:
-        ranks: the rank of each piece, if any two halves of a piece merge; else empty.
+        ranks: each piece's rank, if any two halves of a piece merge; else empty.
         rules: all merges, if there are no ranks.
     """
     offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)

@@ -178,7 +178,7 @@ def _merged_pieces(
 
 
 def _is_word(piece: str) -> bool:
-    """Returns True for a piece of letters, perhaps at the beginning of a word."""
+    """Returns True for a piece that consists of letters, perhaps at the beginning of a word."""
     text = piece.removeprefix(SPACE)
     return text != "" and all(unicodedata.category(character)[0] in "LM" for character in text)
 

@@ -49,7 +49,7 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         return "fairseq" if options.id_layout == "fairseq" else "sentencepiece"
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Accepts ``.model`` and ``.spm`` files, protocol buffers of models, and a ``tokenizer.json`` of a model."""
+        """Accepts ``.model`` and ``.spm`` files, protocol buffers with models, and a model's ``tokenizer.json``."""
         if path.suffix in self.suffixes or (head[:1] == b"\n" and head[2:3] == b"\n"):
             return True
         return head.lstrip()[:1] == b"{" and is_of_sentencepiece(path)

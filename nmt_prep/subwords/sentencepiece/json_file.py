@@ -244,7 +244,7 @@ def read_json_file(content: dict[str, Any], where: str) -> JsonFile:
 
 
 def _unigram_pieces(model: dict[str, Any], where: str) -> tuple[dict[str, int], dict[str, float]]:
-    """Returns the ids and the scores of the pieces, both in order of ids."""
+    """Returns the IDs and the scores of the pieces, both in ID order."""
     ids: dict[str, int] = {}
     scores: dict[str, float] = {}
     for number, entry in enumerate(list_at(model.get("vocab"), "model.vocab", where)):

@@ -61,7 +61,7 @@ def _numbered(settings: Mapping[str, Value], options: Mapping[str, Option]) -> l
 
 
 def fields(values: Sequence[tuple[int, Value]]) -> Iterator[bytes]:
-    """Yields fields of a protocol buffer in the order of their numbers."""
+    """Yields a protocol buffer's fields in the order of their numbers."""
     for number, value in sorted(values, key=lambda field: field[0]):
         if isinstance(value, float):
             yield varint(number << 3 | 5) + struct.pack("<f", value)

@@ -189,9 +189,9 @@ def _learn_unigram(
     size: int,
     progress: ProgressCallback,
 ) -> tuple[TextColumn, npt.NDArray[np.float32]]:
-    """Learns the pieces and scores of a unigram model; frees the words of the text.
+    """Learns a unigram model's pieces and scores; frees the text's words.
 
-    The sums of the library depend on its number of threads. The core computes the same sums on any number of cores.
+    The library's sums depend on its thread count. The core computes the same sums on any number of cores.
 
     Args:
         progress: called with steps and iterations, as by the library.

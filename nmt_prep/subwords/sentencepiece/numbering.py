@@ -40,7 +40,7 @@ def checked_numbering(content: Mapping[str, object], where: str) -> dict[str, in
 
 
 def with_numbering(model: bytes, ids: Mapping[str, int]) -> bytes:
-    """Returns the bytes of a model's file, with a numbering of its pieces added."""
+    """Returns the bytes of a model's file, with an ID layout for its pieces added."""
     data = json.dumps(ids, ensure_ascii=False, separators=(",", ":")).encode()
     return model + varint(_FIELD << 3 | 2) + varint(len(data)) + data
 
@@ -48,7 +48,7 @@ def with_numbering(model: bytes, ids: Mapping[str, int]) -> bytes:
 class NumberedModel:
     """A model with the ids of a numbering; used like :class:`NativeModel`.
 
-    Text that is unknown to the model gets the id of the piece with this text, as in MarianTokenizer, or else the id of
+    Text that is unknown to the model gets the ID of the piece with this text, as in MarianTokenizer, or else the ID of
     ``<unk>``. A piece of the model without an id gets the id of ``<unk>``.
     """
 

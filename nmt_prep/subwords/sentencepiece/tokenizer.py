@@ -227,7 +227,7 @@ class SentencePieceTokenizer(Tokenizer):
         seed: int | None = None,
         first_line: int = 0,
     ) -> Ragged:
-        """Returns the ids of many lines, without bos or eos, in order; the same for any number of threads.
+        """Returns the IDs of many lines, without bos or eos, in order; the same for any number of threads.
 
         With ``alpha`` or ``dropout`` the segmentation of each line is sampled (subword regularisation, Kudo 2018;
         BPE-dropout, Provilkov et al. 2020). The sample of a line depends only on its text, its number and ``seed``.
@@ -316,7 +316,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def native_model(self) -> SentencePieceModel:
-        """The pieces of a ``.model`` file, in the order of the file."""
+        """The pieces in a ``.model`` file, in the file's order."""
         engine = self._engine.model if isinstance(self._engine, NumberedModel) else self._engine
         assert isinstance(engine, NativeModel)
         if self.id_layout == "sentencepiece":

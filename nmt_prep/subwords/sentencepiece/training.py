@@ -84,7 +84,7 @@ def check_trainer(arguments: Mapping[str, Any]) -> None:
 
 
 def _explanation(message: str, source: _LineSource, arguments: Mapping[str, Any]) -> str:
-    """Translates an error message of the library to a message that names the keys of the config."""
+    """Translates a library error message to a message that names the config's keys."""
     lines = f"these {source.lines:,} lines"
     if source.ended and source.lines == 0:
         return "there are no lines to train a SentencePiece model from; check the input"

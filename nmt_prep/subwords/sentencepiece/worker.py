@@ -8,7 +8,7 @@ Requests, lines and replies are pickled:
 - The request is a dictionary: ``path`` (``sys.path`` of the parent), ``parent`` (its process id), and ``settings``
   (arguments of the library).
 - Lists of lines, as bytes, follow. An empty list ends the input.
-- The reply is a pair of an error, or None, and the bytes of the model.
+- The reply is a pair: an error, or None, and the model's bytes.
 """
 
 from __future__ import annotations

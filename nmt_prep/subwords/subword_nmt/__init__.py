@@ -49,7 +49,7 @@ class SubwordNMTDialect(Dialect[SubwordNMTVocab]):
         return f"{stem}{side}.subword_nmt.json"
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Accepts codes of subword-nmt and fastBPE, lists of words after special words, and this dialect's files."""
+        """Accepts subword-nmt and fastBPE codes, lists of words after special words, and this dialect's files."""
         if head.replace(b"\n", b"").startswith(MARK):
             return True
         return path.name not in _OF_BYTE_BPE and (looks_like_codes(head) or looks_like_words(head))

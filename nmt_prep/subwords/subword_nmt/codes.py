@@ -63,13 +63,13 @@ def looks_like_words(head: bytes) -> bool:
 
 
 def looks_like_list(head: bytes) -> bool:
-    """Returns True if a file that is said to be of this dialect may be a list of tokens, perhaps with counts."""
+    """Returns True if a file that is said to be in this dialect may be a list of tokens, perhaps with counts."""
     lines = head.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")[:2]
     return all(re.fullmatch(r"[^ \t{]+([ \t][0-9]+)?", line) and not line.startswith("v3;") for line in lines[:-1])
 
 
 def read_pieces(path: Path) -> list[str]:
-    """Returns the pieces of a trainer's vocabulary file in the order of their ids, special pieces included.
+    """Returns the pieces in a trainer's vocabulary file in ID order, special pieces included.
 
     The files are Marian's and Sockeye's, token lists such as tensorflow/nmt's and OpenNMT-tf's, and lists to which the
     trainer adds its special pieces: fairseq's and subword-nmt's, OpenNMT-py's, JoeyNMT's.

@@ -17,7 +17,7 @@ Parts = list[tuple[str, bool]]  # The parts of a word, and whether each one is l
 
 
 class Glossaries:
-    """Cuts words at the matches of regular expressions, in the order of the expressions."""
+    """Cuts words at regular expression matches, in the order of the expressions."""
 
     def __init__(self, expressions: Sequence[str]) -> None:
         """Compiles the expressions, in the syntax of Python's ``re``."""

@@ -227,7 +227,7 @@ class SubwordNMTTokenizer(Tokenizer):
 
     @classmethod
     def of_words(cls, path: str | Path, separator: str = "@@") -> Self:
-        """Reads a trainer's vocabulary file of text that is segmented already, such as a list of words."""
+        """Reads a trainer's vocabulary file for text that is segmented already, such as a list of words."""
         return cls(None, read_pieces(Path(path)), separator=separator)
 
     def save(self, path: str | Path) -> None:
@@ -305,7 +305,7 @@ class SubwordNMTTokenizer(Tokenizer):
         seed: int | None = None,
         first_line: int = 0,
     ) -> Ragged:
-        """Returns the ids of many lines, without bos or eos, in order; the same for any number of threads.
+        """Returns the IDs of many lines, without bos or eos, in order; the same for any number of threads.
 
         Args:
             threads: native threads to use; None is one per available core.

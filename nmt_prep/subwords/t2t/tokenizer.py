@@ -140,7 +140,7 @@ class T2TTokenizer(Tokenizer):
         return self.decode_batch(Ragged.from_lists([known]))[0]
 
     def encode_batch(self, lines: Lines, threads: int | None = None) -> Ragged:
-        """Returns the ids of many lines, without eos, in order; the same for any number of threads.
+        """Returns the IDs of many lines, without eos, in order; the same for any number of threads.
 
         Args:
             lines: strings, or an Arrow string array (read in place).

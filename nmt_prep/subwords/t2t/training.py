@@ -61,7 +61,7 @@ def build_pieces(
     progress: ProgressCallback | None,
     threads: int,
 ) -> list[str]:
-    """Returns the pieces of the vocabulary with the size nearest to ``size``, in order of ids.
+    """Returns the pieces in the vocabulary with the size nearest to ``size``, in ID order.
 
     Bisection between 1 and 1000 finds the minimum count of a piece; it stops early within 1% of the size. A minimum
     count is skipped if an upper bound for its piece count is far too small already.

@@ -56,7 +56,7 @@ class _Distinct(NamedTuple):
 
 @dataclass
 class _Shared:
-    """What the threads of a process share for a kind of value."""
+    """What a process's threads share for a kind of value."""
 
     name: str
     cache: Cache

@@ -1,8 +1,8 @@
 """Step ``han``: Chinese in one script, by OpenCC.
 
 A line is changed if it has characters that only the other script has. With ``hk`` and ``tw``, characters in other
-Traditional lines take their Hong Kong or Taiwan forms. Lines of other languages than Chinese stay as they are: Japanese
-has characters of both scripts.
+Traditional lines take their Hong Kong or Taiwan forms. Lines in other languages than Chinese stay as they are: Japanese
+has characters from both scripts.
 """
 
 from __future__ import annotations

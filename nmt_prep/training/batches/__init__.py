@@ -1,4 +1,4 @@
-"""The batches of an epoch: one plan that every loader carries out, and the loaders of NumPy arrays."""
+"""The batches in an epoch: one plan that every loader carries out, and the loaders for NumPy arrays."""
 
 from nmt_prep.training.batches.batch_plan import BatchPlan, plan_batches
 from nmt_prep.training.batches.batch_reader import IdBatch, read_batches, read_records

@@ -1,4 +1,4 @@
-"""The plan of a process's epoch, which decides the pairs of each batch for any loader.
+"""The plan for a process's epoch, which decides each batch's pairs for any loader.
 
 A plan is a pure function of the dataset and the options. It lists the epoch's windows, and counts each window's batches
 from the shards' indexes. A loader reads the windows of :meth:`BatchPlan.planned_windows`, divides them with
@@ -71,7 +71,7 @@ class BatchPlan(DivisionPlan):
 
     @property
     def _lengths_matter(self) -> bool:
-        """False if the number of batches follows from the number of pairs."""
+        """False if the batch count follows from the pair count."""
         rule = self.rule
         by_pairs = rule.pairs is not None and rule.buckets is None and rule.row_length is None and not rule.causal
         return not by_pairs or self.joining is not None or (rule.max_length is not None and rule.too_long == "drop")

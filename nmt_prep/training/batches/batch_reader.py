@@ -116,8 +116,7 @@ def read_records(
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
         options: attributes of :class:`~nmt_prep.training.batches.Options`.
 
-    Returns:
-        An iterator over batches of :class:`~nmt_prep.base.columns.Ragged` columns, or of padded arrays.
+    Returns: An iterator over batches with :class:`~nmt_prep.base.columns.Ragged` columns, or with padded arrays.
 
     Raises:
         RecordsError: shards are missing, damaged, or do not belong to ``dataset.json``.
@@ -130,7 +129,7 @@ def read_records(
 
 
 def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
-    """Returns the batches of a plan, or every ``parts``-th of them.
+    """Returns a plan's batches, or every ``parts``-th batch.
 
     A thread reads windows and divides them into batches, while the caller's thread copies the ids of each batch. Up to
     three windows are in memory.
@@ -158,7 +157,7 @@ class WindowContent(NamedTuple):
 
 
 def read_window(plan: BatchPlan, window: PlannedWindow) -> WindowContent:
-    """Reads the rows of a window, and joins the segments of documents if the plan does."""
+    """Reads a window's rows, and joins document segments if the plan does."""
     pairs = plan.read(window.runs, int(window.epoch))
     if plan.staged:
         return WindowContent(pairs, int(window.skip), len(pairs), pairs.weights)
@@ -279,7 +278,7 @@ def causal_arrays(padding: int, batch: IdBatch, empty: Empty = _empty) -> Causal
 
     Args:
         padding: id after the end of a sequence or row.
-        batch: ``source`` has the ids of the sequences, ``target`` the begin and end of each span that counts.
+        batch: ``source`` has the IDs of the sequences, ``target`` the begin and end of each span that counts.
 
     Returns:
         All int64 unless noted, of shape ``[rows, width]`` unless noted.

@@ -32,7 +32,7 @@ from nmt_prep.training.records.shard_reader import PairColumns
 
 @dataclass(frozen=True)
 class Examples:
-    """Examples of consecutive segments, in the order of their targets."""
+    """Examples with consecutive segments, in the order of their targets."""
 
     first: dict[Side, Int64s]  # per side, index of each example's first segment, context included: int64
     target: Int64s  # int64, index of the first segment after the context
@@ -146,7 +146,7 @@ class Joining:
         return tuple(zip(*(column.tolist() for column in np.unique(longer, return_counts=True)), strict=True))
 
     def first_examples(self, index: SplitIndex) -> tuple[Segments, Examples]:
-        """Returns the segments of the first 16,384 pairs or more, or of all, and their examples in epoch 0."""
+        """Returns the segments in the first 16,384 pairs or more, or in all, and their examples in epoch 0."""
         window = next(EpochOrder(index, None).windows())
         segments = Segments.read(index, window.runs, index.pairs_of(window.runs))
         return segments, self.examples_of(window, segments, 0)
@@ -219,7 +219,7 @@ class Joining:
         sums: Mapping[Side, Int64s],
         shared: Mapping[Side, Int64s],
     ) -> tuple[Int64s, Int64s]:
-        """Returns the first segment and the end of each window; a segment that is not joined is a window of its own.
+        """Returns each window's first segment and end; a segment that is not joined is a window of its own.
 
         Args:
             joined: True for each segment in a joined document.
@@ -286,7 +286,7 @@ class Joining:
         return Ragged(values if kept.all() else values[kept], places[bounds])
 
     def context(self, targets: Ragged, examples: Examples, segments: Segments) -> Int64s | None:
-        """Returns the number of context ids at the start of each example's target; None for windows."""
+        """Returns how many context IDs each example's target starts with, or None for windows."""
         if self.info.context is None:
             return None
         before = self.before["target"][segments.entries[examples.target, 2]]
@@ -294,7 +294,7 @@ class Joining:
         return np.where(examples.first["target"] < examples.target, counts, 0)
 
     def ignored(self, targets: Ragged, examples: Examples, segments: Segments) -> Ragged | None:
-        """Returns the bounds of repeated segments in the target of each window; None if there are none.
+        """Returns the bounds of repeated segments in each window's target, or None if there are none.
 
         A part ends where the next segment begins; the part of the first segment begins at the start of the row.
         """
@@ -315,7 +315,7 @@ class Joining:
 
 
 def _walk(end: Int64s) -> Int64s:
-    """Returns the first segments of consecutive windows, given the end of the window from each segment."""
+    """Returns the first segments of consecutive windows, given each segment's window end."""
     # The only Python loop: each step needs the one before. Lists and a view of bytes are faster here than NumPy.
     steps, count, places, place = end.tolist(), len(end), np.empty(len(end), np.bool_), 0
     places[:] = False

@@ -72,7 +72,7 @@ def check_place(**place: int) -> None:
     """Checks the rank of a process in a data-parallel job.
 
     Args:
-        place: rank of the process, from 0, then number of processes, each under the name of its argument.
+        place: the process's rank, from 0, then the process count, each under its argument's name.
     """
     check_whole(**place)
     (name, number), (count_name, count) = place.items()
@@ -125,10 +125,10 @@ class Options:
     Attributes:
         batch_tokens: maximum product of a batch's pair count and its longest row on either side; a longer pair forms a
             batch alone. None takes ``input.batch_tokens`` of the run's config.
-        batch_size: number of pairs (rows, if packed) in a batch, instead of ``batch_tokens``.
+        batch_size: pair count (row count, if packed) of a batch, instead of ``batch_tokens``.
         max_length: maximum length of a side (or a sequence), including eos; longer pairs are skipped. None takes
-            all; ``"config"`` takes ``input.max_length`` of the run's config. For records of layout ``packed`` it is the
-            length of their rows.
+            all; ``"config"`` takes ``input.max_length`` of the run's config. For records with layout ``packed`` it is
+            the length of their rows.
         too_long: ``drop`` leaves longer pairs out; ``truncate`` cuts them to their first ``max_length`` ids, without
             eos.
         bucketing: how pairs of similar length are grouped: ``window`` sorts each window by length; ``optimal`` uses the
@@ -150,7 +150,7 @@ class Options:
             Needs layout ``chunk`` or ``text``.
         one_pair: the pairs of a batch have the same languages, in a run with several language pairs. Needs layout
             ``chunk`` or ``text``, and pairs that are not packed.
-        documents: False gives single segments, even if the settings of the records join the segments of documents.
+        documents: False gives single segments, even if the records' settings join the segments of documents.
         subwords: draws other subwords of each pair in each epoch, by side, such as
             ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``: ``alpha`` and ``nbest`` for unigram models,
             ``dropout`` for BPE. For split ``train`` in records with layout ``text``. ``"config"`` takes the settings in
@@ -162,9 +162,9 @@ class Options:
         shuffle: False reads the shards in order, and returns the longest batches of each window first.
         seed: decides the order, together with ``epoch``.
         epoch: index of the epoch; each epoch has a different order.
-        skip_batches: number of batches to skip at the start of the epoch, to resume after them.
+        skip_batches: how many batches to skip at the start of the epoch, to resume after them.
         rank: number of this process in a data-parallel job, from 0.
-        world_size: number of these processes; each gets its own part of the epoch.
+        world_size: how many of these processes there are; each gets its own part of the epoch.
         equal_batches: gives all processes the same number of batches: with ``"split"``, processes with fewer batches
             split their last ones, and no pair is lost; with True, processes with more batches leave their last ones
             out.
@@ -237,7 +237,7 @@ _MOST_LIMITS = 2048  # time and memory grow with its square
 
 
 class Buckets(NamedTuple):
-    """Buckets of lengths; a batch holds pairs of one bucket only."""
+    """Length buckets; a batch holds pairs from one bucket only."""
 
     limits: tuple[int, ...]  # maximum length of each bucket, ascending; the last one is the maximum length of all pairs
     capacities: tuple[int, ...]  # pair count of a batch in each bucket

@@ -52,7 +52,7 @@ def training_of(run_dir: Path, split: str, options: Options) -> tuple[TrainingSe
 
 
 def _settings_of(run_dir: Path, given: object) -> tuple[TrainingSettings, Path]:
-    """Returns the settings of training that a loader's argument ``training`` asks for, and the directory of paths."""
+    """Returns the training settings that a loader's argument ``training`` requests, and the directory of paths."""
     if isinstance(given, TrainingSettings) or given is None:
         return given or TrainingSettings(), Path.cwd()
     path = run_dir / TRAINING_FILE

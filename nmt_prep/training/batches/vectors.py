@@ -147,7 +147,7 @@ def jumps(widths: Int64s, /) -> Int64s:
 
 
 def pack_rows(source: Int64s, target: Int64s, length: int, /) -> PackedRows:
-    """Packs pairs into rows of ``length`` ids per side, given the lengths of their sides, none above ``length``."""
+    """Packs pairs into rows with ``length`` IDs per side, given their sides' lengths, none above ``length``."""
     return _by_row(pack_rounds(source.astype(np.int32), target.astype(np.int32), length))
 
 

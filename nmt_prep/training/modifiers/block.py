@@ -44,9 +44,8 @@ class Block:
         target: lines of the other side, likewise.
         links: links of each pair as word numbers from 0, such as ``0-0 1-2``: ``large_string``; None without links.
         keys: key of each pair's draws: uint64, shape ``[pairs]``.
-        rows: number of each pair in the stream, ascending: int64, shape ``[pairs]``. An added pair has the number of
-            the pair after it, and a merged pair the number of its first pair. Other columns are looked up by this
-            number.
+        rows: number of each pair in the stream, ascending: int64, shape ``[pairs]``. An added pair has the index of the
+            pair after it, and a merged pair the index of its first pair. Other columns are looked up by this number.
         units: unit of the numbers in links: ``words`` of `words_of`, words between
             white space (``spaced``), or ``pieces`` of the vocabularies.
     """
@@ -92,7 +91,7 @@ class Block:
         return source, target
 
     def taken(self, places: Rows) -> Block:
-        """Returns a block of the pairs at the given indexes, in the order of the indexes."""
+        """Returns a block with the pairs at the given indexes, in the order of the indexes."""
         wanted = pa.array(places)
         links = None if self.links is None else self.links.take(wanted)
         return Block(
@@ -130,7 +129,7 @@ class Block:
 
 
 def spans_of(lines: pa.LargeStringArray, *, spaced: bool) -> Spans:
-    """Returns the spans of words in lines: words between ASCII white space if ``spaced``, else words of the aligner."""
+    """Returns the word spans in lines: words between ASCII white space if ``spaced``, else the aligner's words."""
     column = TextColumn.from_arrow(lines)
     return word_spans(column.data, column.offsets, spaced)
 

@@ -10,7 +10,7 @@ from nmt_prep.training.modifiers.block import Block, LineModifier, Rows, check_r
 
 
 class Merge(LineModifier):
-    """Joins some consecutive pairs of a block, with a space between them; fewer at the end of the block."""
+    """Joins some consecutive pairs in a block, with a space between them; fewer at the end of the block."""
 
     by_pair = False
 

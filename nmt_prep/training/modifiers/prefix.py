@@ -8,7 +8,7 @@ from nmt_prep.training.modifiers.words import NEW_WORDS, NO_LABEL, Part, Rewritt
 
 
 class Prefix(WordModifier):
-    """Puts some consecutive words of the target before the source, and links them with the words of the target."""
+    """Puts some consecutive target words before the source, and links them with the target's words."""
 
     def __init__(
         self,

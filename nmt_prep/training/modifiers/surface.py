@@ -133,7 +133,7 @@ _ALL = pa.array([*"".join(_MARKS.values())], pa.large_string())
 
 
 class RemoveEndPunct(LineModifier):
-    """Removes the last mark of both sides if they are of one kind, and neither has another mark before it.
+    """Removes the last mark on both sides if the marks are of one kind, and neither has another mark before it.
 
     Links of the last words are removed.
     """
@@ -151,7 +151,7 @@ class RemoveEndPunct(LineModifier):
 
 
 def _last_marks(lines: pa.LargeStringArray) -> npt.NDArray[np.int64]:
-    """Returns the kind of the mark at the end of each line; -1 without a mark, or after another mark."""
+    """Returns each line's kind of end mark; -1 without a mark, or after another mark."""
     last, before, earlier = (
         pc.fill_null(pc.index_in(pc.utf8_slice_codeunits(lines, begin, end), _ALL), -1).to_numpy(zero_copy_only=False)
         for begin, end in ((-1, None), (-2, -1), (-3, -2))

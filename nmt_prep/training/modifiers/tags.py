@@ -19,7 +19,7 @@ class Tags(LineModifier):
 
     Args:
         probability: probability that such a word is changed.
-        tag: share of the words that get the target word as a hint, in the form of the template.
+        tag: share of words that get the target word as a hint, in the template's form.
         replace: share of the words whose target word and hint become random words.
         augment: share of the words after which random words are inserted on both sides.
         template: text in place of the source word.

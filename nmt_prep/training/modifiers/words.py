@@ -98,7 +98,7 @@ class Rewritten(NamedTuple):
 
 
 class WordModifier(LineModifier):
-    """Base class of modifiers that make pairs from parts of other pairs."""
+    """Base class for modifiers that make pairs from parts of other pairs."""
 
     def __call__(self, block: Block) -> Block:
         places = block.drawn(self.probability)
@@ -130,7 +130,7 @@ def _lines(lines: pa.LargeStringArray, *, spaced: bool) -> list[Words]:
 
 
 def _written(block: Block, made: Sequence[Rewritten]) -> tuple[pa.Array, pa.Array, pa.Array | None]:
-    """Returns the source, target and links of the new pairs that replace the pairs of a block."""
+    """Returns the source, target and links of the new pairs that replace a block's pairs."""
     numbers, offsets = np.empty(0, np.int32), np.zeros(len(block) + 1, np.int64)
     if block.links is not None:
         numbers, offsets = numbers_of(block.links)

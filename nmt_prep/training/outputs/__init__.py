@@ -23,7 +23,7 @@ def kind_of(options: OutputOptions) -> Output[Any]:
 
 
 def wanted_outputs(config: Config) -> Mapping[str, OutputOptions]:
-    """Returns the outputs of a config, by the names of their directories."""
+    """Returns a config's outputs, by their directories' names."""
     return {options.directory: options for options in config.outputs}
 
 

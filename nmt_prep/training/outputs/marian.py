@@ -1,8 +1,8 @@
 """marian: TSV files with both sides of a pair on a line, and the vocabularies that Marian reads.
 
 Marian segments text itself, with a SentencePiece model. With other vocabularies the lines are pieces, and the
-vocabulary is a plain list. A tab in the text would start another column, so tabs become spaces. Further columns
-may have the links of pieces, for guided alignment, and the weights of pairs.
+vocabulary is a plain list. A tab in the text would start another column, so tabs become spaces. Further columns may
+have the piece links, for guided alignment, and the pair weights.
 """
 
 from __future__ import annotations

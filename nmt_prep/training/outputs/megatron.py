@@ -26,7 +26,7 @@ _PLACE = re.compile(r"\{([^{}]*)\}")
 class Megatron(Output[MegatronOptions]):
     """Writes ``train-00000-of-00004.bin`` and ``.idx``, and a copy of the vocabulary.
 
-    Beside rows of a causal language model, files of the same form have 1 for each id that counts for the loss.
+    Beside causal language model rows, files in the same form have 1 for each ID that counts for the loss.
     """
 
     kind = "megatron"

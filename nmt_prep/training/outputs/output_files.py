@@ -26,7 +26,7 @@ _ID_PAGE_BYTES = 1 << 15  # Bytes per page of IDs, few enough to stay in the pro
 
 @dataclass(frozen=True)
 class OutputFile:
-    """A file of an output: its name in the directory of the output, its size in bytes, and its SHA-256."""
+    """An output's file: its name in the output's directory, its size in bytes, and its SHA-256."""
 
     name: str
     bytes: int
@@ -128,7 +128,7 @@ _BLOCK = 1 << 18  # Number of sequences whose offsets are computed at once
 
 
 def id_type(pieces: int, wide: IdType) -> IdType:
-    """Returns the type of ids in a file, which toolkits choose by the size of the vocabulary."""
+    """Returns the type for IDs in a file, which toolkits choose by the vocabulary's size."""
     return "uint16" if pieces <= MAX_UINT16_PIECES else wide
 
 

@@ -40,7 +40,7 @@ class IdBatch:
         return len(self.sources)
 
     def rows(self) -> IdBatch:
-        """Returns the rows of a causal language model, without those that are part of another row."""
+        """Returns the causal language model rows, without rows that are part of another row."""
         return self.taken(np.flatnonzero(self.sources.lengths))
 
     @property
@@ -108,7 +108,7 @@ class IdPairs:
 
 @dataclass(frozen=True)
 class TextPairs:
-    """The pairs of a shard as text, or as lines of pieces with links."""
+    """A shard's pairs as text, or as piece lines with links."""
 
     plan: ShardPlan  # plan of the spill files
     shard: int  # number of the shard
@@ -132,7 +132,7 @@ class TextPairs:
 
 @dataclass(frozen=True)
 class EncodedPairs(IdPairs):
-    """The pairs of a shard that are encoded while they are read, in the order of their text."""
+    """A shard's pairs that are encoded while they are read, in the order of their text."""
 
     text: TextPairs | None = None
 

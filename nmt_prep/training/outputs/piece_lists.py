@@ -34,7 +34,7 @@ class Limits(NamedTuple):
 
 
 def count_pieces(lines: Lines) -> dict[str, int]:
-    """Returns the pieces of lines, separated by spaces, with their counts, in the order of their first occurrences."""
+    """Returns the pieces in lines, separated by spaces, with their counts, in the order of their first occurrences."""
     counts = WordCounts()
     counts.add(lines, threads=1)  # one thread keeps the order
     columns = counts.columns()
@@ -42,7 +42,7 @@ def count_pieces(lines: Lines) -> dict[str, int]:
 
 
 def piece_list(trainer: str, counts: Mapping[str, int], limits: Limits) -> str:
-    """Returns the content of a trainer's file, from the pieces in the order of their first occurrences.
+    """Returns a trainer's file content, from the pieces in the order of their first occurrences.
 
     Raises:
         ArgumentError: there is no such trainer.

@@ -118,7 +118,7 @@ class Text(Output[TextOptions]):
 
 
 def _columns(task: ShardTask[TextOptions], batch: IdBatch | TextBatch) -> list[memoryview]:
-    """Returns the lines of both sides, and the lines of links if there are links."""
+    """Returns the lines on both sides, and the link lines if there are links."""
     if isinstance(batch, IdBatch):
         source, target = task_pieces(task)
         return [piece_rows(source.column(batch.sources)), piece_rows(target.column(batch.targets))]

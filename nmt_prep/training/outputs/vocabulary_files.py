@@ -32,7 +32,7 @@ LIST_HEAD = ("<unk>", "<s>", "</s>")
 
 
 def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None:
-    """Checks that lines of text or pieces can have the frames of ``vocab.frame``.
+    """Checks that text or piece lines can have the frames in ``vocab.frame``.
 
     Lines can have a tag, and lines of pieces also other pieces before the ids. Since the trainer adds the end of
     sentence, a frame can have no other piece after the ids.
@@ -89,7 +89,7 @@ def write_lists(directory: Path, run: RunFacts, formats: Sequence[ListFormat]) -
 
 
 def write_hf_marian(directory: Path, run: RunFacts) -> None:
-    """Writes the files of a ``transformers.MarianTokenizer`` with the ids of the SentencePiece models.
+    """Writes the files for a ``transformers.MarianTokenizer`` with the SentencePiece models' IDs.
 
     The files are ``source.spm``, ``target.spm``, ``vocab.json``, ``target_vocab.json`` unless the sides share a
     vocabulary, and ``tokenizer_config.json``. MarianTokenizer needs ``<pad>``, ``</s>`` and ``<unk>``; they get new ids
@@ -152,7 +152,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def line_batches(task: ShardTask[Any], tick: Tick) -> Iterator[TextBatch]:
-    """Yields the pairs of a task as lines: lines of text, or for ids lines of pieces without eos.
+    """Yields a task's pairs as lines: text lines, or for IDs piece lines without eos.
 
     Ticks are pairs that were read.
     """

@@ -310,7 +310,7 @@ class CausalRows:
         vocabulary: BuiltVocabulary,
         frame: str | None,
     ) -> Self:
-        """Returns what makes the rows of a split, given the directory of the files and the pair of each corpus."""
+        """Returns what makes a split's rows, given the files' directory and each corpus's pair."""
         settings = CausalSettings.model_validate_json(json.dumps(info.settings))
         template = None if info.template is None else parse_json_as(ChatTemplate, info.template)
         glossary = None if info.glossary is None else directory / info.glossary
@@ -334,7 +334,7 @@ class CausalRows:
         context: pa.Array | None = None,
         threads: int | None = None,
     ) -> PairColumns:
-        """Returns the rows of consecutive pairs; ``first`` is the index of the first, by which prompts are drawn."""
+        """Returns the rows for consecutive pairs; ``first`` is the first pair's index, by which prompts are drawn."""
         prompts, answers = self.prompts(sources, targets, corpora, first, context)
         systems = [self.prompter.system_of(corpus) for corpus in range(len(self.prompter.languages))]
         groups = np.array([systems.index(system) for system in systems], np.int64)[corpora]
@@ -390,7 +390,7 @@ class CausalEncoder(TextEncoder):
         return replace(encoder, made_by=made_by)
 
     def pairs(self, text: pa.RecordBatch, first: int, epoch: int, threads: int | None = None) -> PairColumns:
-        """Returns the rows of pairs; prompts are drawn by ``first``, the index of the first one, and the epoch."""
+        """Returns the rows for pairs; prompts are drawn by ``first``, the first pair's index, and the epoch."""
         assert self.made_by is not None
         return self.made_by.rows(
             text.column("source"), text.column("target"), self.corpora_of(text), first + (epoch << 40), threads=threads

@@ -230,14 +230,14 @@ class SplitInfo(_Model):
 
 
 class InputInfo(_Model):
-    """Defaults of the loaders' arguments, from the ``input`` section of the config."""
+    """Defaults for loader arguments, from the config's ``input`` section."""
 
     batch_tokens: NonNegativeInt
     max_length: NonNegativeInt
 
 
 class DocumentsInfo(_Model):
-    """How loaders join the segments of documents, from the section ``documents`` of the config."""
+    """How loaders join document segments, from the config's ``documents`` section."""
 
     source_separator: int | None  # id between two segments of the source; None if there is none
     target_separator: int | None  # id between two segments of the target; None if there is none
@@ -249,7 +249,7 @@ class DocumentsInfo(_Model):
 
 
 class CausalInfo(_Model):
-    """How pairs become rows of layout ``causal``, from the section ``records`` of the config."""
+    """How pairs become rows with layout ``causal``, from the config's ``records`` section."""
 
     _omitted = ("glossary", "examples")
     settings: dict[str, Any]  # the keys of the section that describe rows

@@ -1,8 +1,8 @@
 """The order of documents: a shuffle of whole documents, whose pairs stay together.
 
-A table lists the documents of a split: the first row and first position of each document, in the order of rows and
-again in the order of positions. It is the file ``index/<split>.documents``: int64, little-endian, shape ``[4,
-documents]``. It is mapped into memory, so that its size is not limited by memory.
+A table lists a split's documents: each document's first row and first position, in row order and again in position
+order. It is the file ``index/<split>.documents``: int64, little-endian, shape ``[4, documents]``. It is mapped into
+memory, so that its size is not limited by memory.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def write_table(path: Path, lengths: Iterable[Int64s], shuffle: Callable[[int], 
 
 
 def _place(table: npt.NDArray[Any], rows: int, shuffle: GlobalShuffle | None) -> None:
-    """Fills lines 1 to 3 of a table, whose line 0 lists the first row of each document."""
+    """Fills lines 1 to 3 of a table, whose line 0 lists each document's first row."""
     documents, position = table.shape[1], 0
     for start in range(0, documents, _AT_A_TIME):
         places = np.arange(start, min(start + _AT_A_TIME, documents))
@@ -165,7 +165,7 @@ class Repeated(NamedTuple):
         return cls(pairs, Ragged.joined(sources), Ragged.joined(targets))
 
     def ordered(self, before: int) -> Repeated:
-        """Returns the segments in the order of their pairs, with ``before`` added to the numbers of the pairs."""
+        """Returns the segments in the order of their pairs, with ``before`` added to the pair numbers."""
         order = np.argsort(self.pairs, kind="stable")
         return Repeated(self.pairs[order] + before, self.source.taken(order), self.target.taken(order))
 
@@ -227,7 +227,7 @@ def _of_rows(spill: Path, places: Int64s, rows: Int64s) -> Repeated:
 
 
 def repeated_before(shard: Path, first: int, pairs: int) -> Repeated:
-    """Returns the segments before some pairs of a shard, numbered from the first of these pairs."""
+    """Returns the segments before some pairs in a shard, numbered from the first of these pairs."""
 
     def chosen(numbers: Int64s) -> Int64s:
         return np.arange(bisect_left(numbers, first), bisect_left(numbers, first + pairs))
@@ -237,7 +237,7 @@ def repeated_before(shard: Path, first: int, pairs: int) -> Repeated:
 
 
 def _rows(ids: npt.NDArray[np.int32], ends: Int64s, numbers: Int64s) -> Ragged:
-    """Returns the rows of ids with the given numbers, ascending; ``ends`` are the ends of all rows."""
+    """Returns the ID rows with the given numbers, ascending; ``ends`` are the ends of all rows."""
     if not len(numbers):
         return Ragged.from_lists([])
     starts = np.where(numbers > 0, ends[numbers - 1], 0)

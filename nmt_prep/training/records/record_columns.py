@@ -1,4 +1,4 @@
-"""Columns of pairs other than their ids: a file ``index/<shard>.<column>`` for each shard, in the order of its pairs.
+"""Pair columns other than their IDs: a file ``index/<shard>.<column>`` for each shard, in the order of its pairs.
 
 ``weight`` is float32, little-endian: the weight of each pair in the loss. ``document`` is uint8: 1 for a pair that
 continues the document of the previous pair, with nothing between them but repeated segments; else 0.
@@ -171,7 +171,7 @@ def rows_by_part(
 
 
 class Column:
-    """A column of consecutive shards, given with their numbers of pairs."""
+    """A column across consecutive shards, given with their pair counts."""
 
     def __init__(self, shards: Sequence[tuple[Path, int]], column: str) -> None:
         self._paths = [column_path(path, column) for path, _ in shards]

@@ -69,7 +69,7 @@ def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ra
 
 
 def iter_shard(path: str | Path, layout: Layout) -> Iterator[PairColumns]:
-    """Yields the pairs of a shard, a few MiB of records at a time.
+    """Yields a shard's pairs, a few MiB of records at a time.
 
     Reads any valid encoding of an Example's two int64 features: packed or not, in any order; ignores other features.
     """
@@ -89,7 +89,7 @@ def iter_shard(path: str | Path, layout: Layout) -> Iterator[PairColumns]:
 
 
 def read_span(path: str | Path, start: int, stop: int, layout: Layout) -> PairColumns:
-    """Returns the pairs of the records between two offsets of a shard."""
+    """Returns the pairs in the records between two offsets in a shard."""
     path = Path(path)
     try:
         with path.open("rb") as file:

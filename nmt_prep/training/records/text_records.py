@@ -1,4 +1,4 @@
-"""Records of layout ``text``: pairs as text, in the order of the global shuffle, which loaders encode to ids.
+"""Records with layout ``text``: pairs as text, in the order of the global shuffle, which loaders encode to IDs.
 
 A shard is an Arrow IPC file, whose record batches of 256 pairs have the columns ``source``, ``target``, ``corpus`` (its
 number) and the other columns of the corpora, such as ``links`` and ``score:<name>``; null where a corpus has none.
@@ -64,9 +64,9 @@ def text_schema(columns: Columns) -> pa.Schema:
 
 
 def blocks_of(buckets: Iterable[Bucket], columns: Columns) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
-    """Yields the record batches of a shard, and the index of their pairs: int64, shape ``[pairs, 3]``.
+    """Yields a shard's record batches, and their pairs' index: int64, shape ``[pairs, 3]``.
 
-    The index of a pair is its number of ids on each side, and its corpus.
+    A pair's index is its ID count on each side, and its corpus.
     """
     # Buckets end anywhere, but all blocks except the last have 256 pairs: `read_text` finds a pair by division.
     left: list[pa.RecordBatch] = []
@@ -191,7 +191,7 @@ class TextEncoder:
             raise ArgumentError(f"subwords.{side}: {reason}") from error
 
     def pairs(self, text: pa.RecordBatch, first: int, epoch: int, threads: int | None = None) -> PairColumns:
-        """Returns the ids of pairs, each within the frame of its corpus."""
+        """Returns the IDs of pairs, each within its corpus's frame."""
         corpora = self.corpora_of(text)
         source, target = (
             _framed(self.ids(side, text.column(side), first, epoch, threads), self.frames[side], corpora)

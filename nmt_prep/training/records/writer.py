@@ -30,7 +30,7 @@ from nmt_prep.training.records.text_records import Columns, blocks_of, text_sche
 
 _MAGIC = b"nmtspil3"
 _TRAILER = struct.Struct("<8s5q96s")
-"""Magic, kind of payload, rows, shards, buckets per shard, entries, keys of the shuffle."""
+"""Magic, payload kind, rows, shards, buckets per shard, entries, keys of the shuffle."""
 
 FrameIds: TypeAlias = "tuple[Sequence[int], Sequence[int]]"  # The ids that a frame puts before and after a row
 
@@ -100,7 +100,7 @@ class SpillWriter:
         self._flush_if_full()
 
     def _positions(self, first_row: int, rows: Sized) -> npt.NDArray[np.int64] | None:
-        """Returns the positions of rows; None for the shuffle of pairs, which the buffer computes itself."""
+        """Returns the positions of rows, or None for the shuffle of pairs, which the buffer computes itself."""
         shuffle = self._plan.shuffle
         return None if isinstance(shuffle, GlobalShuffle) else shuffle.positions(first_row, len(rows))
 

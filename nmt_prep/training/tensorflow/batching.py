@@ -165,7 +165,7 @@ class BatchedInput(NamedTuple):
     target_sequence_length: tf.Tensor | None
 
     def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInput:
-        """Returns a batch of these tensors; ``self`` is the structure of the batches.
+        """Returns a batch with these tensors; ``self`` is the structure of the batches.
 
         An eager iterator calls this method if there is one, and otherwise builds each batch from its structure, field
         by field, which takes longer than everything else about a batch.
@@ -208,7 +208,7 @@ class BatchedInputWithColumns(NamedTuple):
 
 
 def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInput:
-    """Returns the result of the input functions for a dataset of :class:`BatchedInput`.
+    """Returns the input functions' result for a dataset of :class:`BatchedInput`.
 
     The result is the dataset itself in TensorFlow 2, and in a TensorFlow 1 graph the tensors of its next batch, with
     their initializer. TensorFlow's automatic tuning, which measures the time of each element in each step, is off,
@@ -240,7 +240,7 @@ class CutWindow(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """Arguments of ``tf.slice`` for a part of a vector: int64, shape ``[1]`` each."""
+    """Arguments for ``tf.slice`` to take a part of a vector: int64, shape ``[1]`` each."""
 
     begin: tf.Tensor
     size: tf.Tensor
@@ -311,7 +311,7 @@ def padded_batches(
 
 
 class _Side(NamedTuple):
-    """Flat int32 vectors of one side, and the offset of each row in them."""
+    """One side's flat int32 vectors, and each row's offset in them."""
 
     ids: tf.Tensor
     segmentation: tf.Tensor

@@ -1,4 +1,4 @@
-"""Batches of sequences for causal language models as a dataset of TensorFlow."""
+"""Batches of causal language model sequences as a TensorFlow dataset."""
 
 from __future__ import annotations
 

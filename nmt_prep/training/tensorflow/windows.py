@@ -41,7 +41,7 @@ class Pairs(NamedTuple):
 
 
 def parse(serialized: tf.Tensor | Pairs, layout: Layout) -> Pairs:
-    """Parses the pairs of records: strings, shape ``[records]``; pairs of layout ``text`` are encoded already."""
+    """Parses the pairs in records: strings, shape ``[records]``; pairs with layout ``text`` are encoded already."""
     if isinstance(serialized, Pairs):
         return serialized
     return _examples(serialized) if layout == "example" else _chunks(serialized)
@@ -233,7 +233,7 @@ def _column_of(
 
 
 def corpora_of(entries: tf.Tensor) -> tf.Tensor:
-    """Returns the corpus index of each pair, int64, from entries of an index: strings."""
+    """Returns each pair's corpus index, int64, from index entries: strings."""
     columns = tf.io.decode_raw(tf.strings.reduce_join(entries), tf.uint16, little_endian=True)
     return tf.cast(tf.reshape(columns, [-1, PAIR_BYTES // 2])[:, 2], tf.int64)
 
@@ -323,7 +323,7 @@ def shuffled_batches(
 
 
 class _Iterations:
-    """The shuffle buffers and buckets of the iterations under way, by number of the iteration."""
+    """The shuffle buffers and buckets of the iterations under way, by iteration number."""
 
     def __init__(self) -> None:
         self._open: dict[int, PairBatches] = {}
@@ -340,7 +340,7 @@ class _Iterations:
             del self._open[number]
 
     def add(self, iteration: np.int64, *arguments: Any) -> tuple[npt.NDArray[Any], ...]:
-        """Adds a block of pairs to an iteration; returns the fields of :class:`_Padded`."""
+        """Adds a block of pairs to an iteration; returns the fields for :class:`_Padded`."""
         source, source_lengths, target, target_lengths, random = arguments
         batches = self._open[int(iteration)]
         if not len(source_lengths):  # the end of the input

@@ -182,7 +182,7 @@ class FlushingWriter:
         return size
 
     def tell(self) -> int:
-        """Returns the size of the file so far."""
+        """Returns the file's size so far."""
         return self._file.tell()
 
     def __enter__(self) -> Self:

@@ -128,7 +128,7 @@ class CheckedFile:
         self._at = 0  # offset of the held bytes in the file
 
     def read(self, begin: int, end: int) -> memoryview:
-        """Returns the bytes from ``begin`` to ``end``, or to the end of the file. The next call overwrites them."""
+        """Returns the bytes from ``begin`` to ``end``, or to the file's end. The next call overwrites them."""
         # Consecutive ranges often share a step. The bytes that were checked for the last range move to the front of the
         # buffer, and only the steps after them are read and hashed. They are used even if the file has changed since.
         wanted = self._steps.containing(begin, end)

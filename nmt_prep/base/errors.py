@@ -82,7 +82,7 @@ class HealthError(NmtPrepError):
 
 
 class AlignmentModelError(NmtPrepError):
-    """A model of word alignment, or counts for one, cannot be read, or the model does not suit the text."""
+    """A word alignment model, or counts for one, cannot be read, or the model does not suit the text."""
 
 
 class CleaningError(NmtPrepError):

@@ -1,7 +1,7 @@
 """Cleans the pairs of one corpus: fixes their text, applies the rules, and counts the results.
 
 Every rule judges every pair that has text, even if another rule has failed already, so that the counts show which rules
-agree. A pair is dropped for the first rule that it fails, in the order of the config.
+agree. A pair is dropped for the first rule that it fails, in the config's order.
 """
 
 from __future__ import annotations

@@ -195,14 +195,14 @@ def _lines(path: Path) -> Iterator[PairBatch]:
 
 
 FILE = "file:"
-_CATALOGUES = {"opus": describe_opus, "mtdata": describe_mtdata}  # catalogues of single corpora, by prefix
+_CATALOGUES = {"opus": describe_opus, "mtdata": describe_mtdata}  # catalogs of single corpora, by prefix
 
 REASON = "in_test_set:"  # Prefix of reasons for dropping pairs; the name of the evaluation set follows
 
 
 # The evaluation sets that a config names in `clean.decontaminate.against`.
 #
-# An entry is the name of a split, `sacrebleu:<test set>` for all pairs of a set that have the languages of the config,
+# An entry is the name of a split, `sacrebleu:<test set>` for all pairs of a set that have the config's languages,
 # `sacrebleu:<test set>/<pair>` for any pair, `sacrebleu:all`, an id of OPUS or mtdata, or `file:<path>`.
 
 
@@ -261,7 +261,7 @@ def against_problems(
 
 
 def is_id(entry: str) -> bool:
-    """Returns true if an entry is an id of a catalogue."""
+    """Returns true if an entry is an id of a catalog."""
     return entry.startswith((SACREBLEU, *(f"{catalogue}:" for catalogue in _CATALOGUES)))
 
 

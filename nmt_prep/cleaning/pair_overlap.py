@@ -118,7 +118,7 @@ def _require_pairs(pairs: int, path: Path) -> None:
 
 
 def lines_of(overlap: Overlap) -> Iterator[str]:
-    """Yields the counts as lines of text."""
+    """Yields the counts as text lines."""
     for one, other in ((overlap.a, overlap.b), (overlap.b, overlap.a)):
         total = sum(one.found.values())
         parts = ", ".join(f"{kind} {count:,}" for kind, count in one.found.items())

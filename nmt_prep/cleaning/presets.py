@@ -143,7 +143,7 @@ class Cleaning:
 def cleaning_of(settings: CleanSettings, languages: Languages, corpus: str) -> Cleaning:
     """Returns the fixes and rules of one corpus.
 
-    They come from the preset, the section ``clean``, and the overrides for the language pair and for the corpus. Each
+    They come from the preset, the ``clean`` section, and the overrides for the language pair and for the corpus. Each
     of these takes precedence over the one before it.
     """
     layers = {f"clean.overrides.{key}": layer for key, layer in overrides_of(settings, languages, corpus)}
@@ -170,7 +170,7 @@ def plain_fixes(fix: Fixes) -> Any:
 def overrides_of(settings: CleanSettings, languages: Languages, corpus: str) -> Iterator[tuple[str, CorpusCleaning]]:
     """Yields the overrides that apply to a corpus, with their keys, in ascending precedence.
 
-    The keys are the languages without variants (``pt-en``), the full tags (``pt-BR-en``), and the name of the corpus.
+    The keys are the languages without variants (``pt-en``), the full tags (``pt-BR-en``), and the corpus name.
     """
     pairs = [
         f"{_language(languages.source)}-{_language(languages.target)}",

@@ -180,7 +180,7 @@ def reject_schema() -> pa.Schema:
     and ``threshold`` the limit that it violates. All three are null if the reason is not a rule. For ``empty``,
     however, ``column`` names the fix that left no text, such as ``wiki.source``. ``kept_corpus`` and ``kept_row`` say
     which pair was kept instead, if the reason is a comparison with other pairs. ``unanswered`` has the words of the
-    side ``column`` without counterpart on the other side, if the reason is the rule ``adequacy``.
+    side ``column`` without counterpart on the other side, if the reason is the ``adequacy`` rule.
     """
     text, corpus = pa.string(), pa.dictionary(pa.int32(), pa.string())
     always = {"source": text, "target": text, "corpus": corpus, "row": pa.int64(), "rule": text}

@@ -86,7 +86,7 @@ class Context:
 
     languages: Languages  # the languages of the corpus
     sides: tuple[Side, ...]  # both sides, or one side for a corpus of one language
-    base_dir: Path  # directory of the config; the config's local paths are relative to it
+    base_dir: Path  # the config's directory; the config's local paths are relative to it
     computed: Mapping[str, ComputedValue] = field(default_factory=dict)  # the values that the config defines, by name
 
     def language(self, side: Side) -> str:

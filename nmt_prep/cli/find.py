@@ -36,7 +36,7 @@ def find(
     """List the corpora that OPUS, mtdata and the Hugging Face Hub offer for PAIR, with what is known of them.
 
     OPUS and the hub are asked for the sizes; without an answer in time, the lists of an installed mtdata are read.
-    Known traps are test sets in training corpora, machine-translated, misaligned and duplicated corpora, and licences
+    Known traps are test sets in training corpora, machine-translated, misaligned and duplicated corpora, and licenses
     that forbid a use; with --yaml, test sets and duplicates are comments.
     """
     try:

@@ -94,7 +94,7 @@ def init(
 
     If the languages or the training corpora are not given, and standard input is a terminal, questions are asked for
     all that is not given. The config is checked before it is written; its corpora are not fetched. Ids are looked up in
-    their catalogues, and the fields of local JSON lines and Parquet files in the files.
+    their catalogs, and the fields of local JSON lines and Parquet files in the files.
     """
     trained = [*(train or ()), *(f"opus:{text}" for text in opus or ()), *(f"mtdata:{text}" for text in mtdata or ())]
     if recipe in _own_recipes():
@@ -264,7 +264,7 @@ class _Corpora:
         self.remarks += [f"left out: {reason}" for reason in reasons]
 
     def add_found(self, found: Offers) -> None:
-        """Adds the training corpora that catalogues offer, and remarks about traps."""
+        """Adds the training corpora that catalogs offer, and remarks about traps."""
         corpora, traps = found.training_corpora()
         if not corpora:
             raise ConfigError(f"no catalogue has a training corpus for {self.languages.source}-{self.languages.target}")

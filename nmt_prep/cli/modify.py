@@ -52,7 +52,7 @@ def modify(
 ) -> None:
     """Change lines of source, tab, target from standard input to standard output, as modifiers of training do.
 
-    A third column has links of words, such as 0-0 1-2, which follow each change. The change of a line depends only on
+    A third column has word links, such as 0-0 1-2, which follow each change. The change of a line depends only on
     the seed and the number of the line, not on other lines.
     """
     if (kind is None) == (not modifier):

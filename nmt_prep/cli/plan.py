@@ -169,7 +169,7 @@ def _described(listing: Listing, files: Sequence[Downloaded]) -> str:
 
 
 def _rules_as_yaml(config: Config) -> str:
-    """Returns the section ``clean`` of a config in full, as YAML; a YAML comment if the config has no such section."""
+    """Returns the ``clean`` section of a config in full, as YAML; a YAML comment if the config has no such section."""
     if config.clean is None:
         return "# The config has no section clean: nothing is cleaned."
     section = {"clean": in_full.section_in_full(config, config.clean)}

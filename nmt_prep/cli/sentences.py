@@ -64,7 +64,7 @@ def sentences(
 ) -> None:
     """Align the sentences of two documents, or of two directories with equal file names.
 
-    Each line of a file is a sentence, or running text is divided with --split. A model of word alignment is learned
+    Each line of a file is a sentence, or running text is divided with --split. A word alignment model is learned
     from the documents themselves, from all files of the directories together. A sentence may be aligned with several
     sentences, or with none; pairs leave out sentences aligned with none.
     """

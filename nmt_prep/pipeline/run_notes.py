@@ -42,7 +42,7 @@ class RunNotes(Listener):
     """Notes the stages of a run by its events."""
 
     def __init__(self, root: Path, engine: Engine, version: str) -> None:
-        """Takes the directory of the run, the engine, and nmt_prep's version."""
+        """Takes the run's directory, the engine, and nmt_prep's version."""
         self._public = root / "report" / RUN_FILE  # beside the page
         self._private = Workspace(root).private / RUN_FILE
         self._engine = engine

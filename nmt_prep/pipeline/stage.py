@@ -30,7 +30,7 @@ class HealthWarning:
 
     code: str  # a short identifier that does not change, such as `frequent_line`
     text: str  # a sentence for people, perhaps with text of a corpus
-    corpus: str | None = None  # name of the corpus; None if the warning is not about a single corpus
+    corpus: str | None = None  # corpus name; None if the warning is not about a single corpus
     split: str | None = None  # name of the split; None if the warning is not about a single split
     side: Side | None = None  # the side; None if the warning is about both
     value: float | None = None  # the number that caused the warning, such as a count or a ratio
@@ -158,7 +158,7 @@ class Stage(ABC, Generic[O, P]):
     Attributes:
         name: the stage's name, on the command line and in the manifest.
         version: must be increased if the same inputs would give other bytes than before.
-        directory: the path that it owns, below the directory of the run.
+        directory: the path that it owns, below the run's directory.
         beside: names of other directories that it owns there, for files that no other stage reads. They are installed
             together with ``directory``.
         output: type of the output, a dataclass that the manifest stores for later stages.

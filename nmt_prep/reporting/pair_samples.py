@@ -55,7 +55,7 @@ class CorpusSample:
     pairs: int  # pair count of the corpus
     seed: int  # seed of the config
     split: str  # split of the corpus
-    corpus: str  # name of the corpus
+    corpus: str  # corpus name
     corpora: int = 1  # corpus count of the split
 
     def rows(self) -> npt.NDArray[np.int64]:

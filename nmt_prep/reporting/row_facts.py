@@ -1,4 +1,4 @@
-"""The rows of layout ``causal``: their lengths, how they fill longer rows, and examples with the loss mask."""
+"""The rows with layout ``causal``: their lengths, how they fill longer rows, and examples with the loss mask."""
 
 from __future__ import annotations
 

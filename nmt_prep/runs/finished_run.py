@@ -150,7 +150,7 @@ def open_run(run: str | os.PathLike[str]) -> Run:
     """Opens an existing run for inspection.
 
     Args:
-        run: the directory of the run, or its config.
+        run: the run's directory, or its config.
 
     Raises:
         ConfigError: the config cannot be read, or is wrong.

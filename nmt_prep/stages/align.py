@@ -73,7 +73,7 @@ class AlignedPart:
     """A Parquet file with the links of a part's pairs, in the same order."""
 
     file: str  # path of the file, relative to the stage's directory
-    text: str  # path of the part with the pairs, relative to the directory of the run
+    text: str  # path of the part with the pairs, relative to the run's directory
     corpus: str
     pairs: int
     links: int  # number of their links
@@ -85,7 +85,7 @@ class AlignedPart:
         return {name: value for name, value in as_mapping(self).items() if name != "reversed" or value}
 
     def texts(self, run: Path) -> Iterator[pa.RecordBatch]:
-        """Yields the text of the pairs, given the directory of the run."""
+        """Yields the text of the pairs, given the run's directory."""
         part = PairFile(str(run / self.text), self.pairs, self.corpus, reversed=self.reversed)
         return part.batches(columns=SIDES)
 
@@ -208,7 +208,7 @@ LINK = Round("align", link_part, Linked, words="linking words")
 
 
 Aligned: TypeAlias = "tuple[dict[str, list[tuple[PairFile, LinkTask, Linked]]], dict[str, Path | None]]"
-"""The parts of each split with their tasks and results, and the models by pair of languages; None if nothing could be
+"""The parts of each split with their tasks and results, and the models by language pair; None if nothing could be
 learned. Both directions of a corpus share one task per part."""
 
 
@@ -375,7 +375,7 @@ def check_words(model: Model, path: Path, *, spaced: bool = False) -> None:
 
 
 def section_of(config: Config) -> AlignSettings:
-    """Returns the section ``align``."""
+    """Returns the ``align`` section."""
     if config.align is None:
         raise OutputError("the config has no section align")
     return config.align

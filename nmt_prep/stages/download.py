@@ -245,7 +245,7 @@ def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloa
 
 
 def licences_of(outputs: Outputs) -> dict[tuple[str, str], str]:
-    """Returns the licences of corpora by split and name: from the config, else from the hub's own cards."""
+    """Returns the licenses of corpora by split and name: from the config, else from the hub's own cards."""
     licences: dict[tuple[str, str], str] = {}
     entries, directory = outputs.read(Download).files, outputs.directory_of(Download)
     for needed in needed_files(outputs.config):

@@ -94,7 +94,7 @@ class Report(Stage[NoOutput, None]):
 
 
 def _by_lines(summary: Json) -> str:
-    """Returns JSON with a line for each key; unsorted, since corpora keep the order of the config."""
+    """Returns JSON with a line for each key; unsorted, since corpora keep the config's order."""
     lines = (f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in summary.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

@@ -28,7 +28,7 @@ class AddedToken:
 
     id: int  # id of the token
     special: bool = True  # True if the token is found only where the caller allows it
-    # True to search the normalised name in normalised text; False to search the name in the text itself
+    # True to search the normalized name in normalized text; False to search the name in the text itself
     normalized: bool = False
     lstrip: bool = False  # True if the token includes the white space before it
     rstrip: bool = False  # True if the token includes the white space after it
@@ -137,7 +137,7 @@ def finder(
     """Returns a finder of ordinary and allowed special tokens; None if there are none.
 
     Args:
-        normalized: True for tokens to find in normalised text, False for the others.
+        normalized: True for tokens to find in normalized text, False for the others.
     """
     wanted = {
         normal(name) if normalized else name: token

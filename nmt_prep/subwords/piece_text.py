@@ -18,7 +18,7 @@ _WHITE = re.compile(r"\s")
 
 
 class PieceText:
-    """Converts ids to lines of pieces, and back."""
+    """Converts ids to piece lines, and back."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer  # the tokenizer of these pieces

@@ -133,7 +133,7 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def pieces(self) -> Sequence[str]:
-        """The pieces, in order of ids."""
+        """The pieces, in ID order."""
 
     def words(self) -> list[str]:
         """Returns the piece texts in ID order, with escaped white space where the dialect has escapes."""

@@ -39,7 +39,7 @@ Faults: TypeAlias = "npt.NDArray[np.uint8]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 
 LARGEST_IN_MEMORY = 256 << 20
-"""Maximum size in bytes of a file that is read as a whole, such as a test set or a catalogue."""
+"""Maximum size in bytes of a file that is read as a whole, such as a test set or a catalog."""
 
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
 

@@ -52,7 +52,7 @@ def raw_chunks(
     """Yields the bytes of a file, about a block at a time. The next chunk overwrites the bytes of a chunk.
 
     Args:
-        end: offset after the last byte; None for the end of the file.
+        end: offset after the last byte; None for the file's end.
         steps: steps that contain these bytes, to check them; None for no check.
     """
     if steps is not None:

@@ -112,7 +112,7 @@ class PlannedStage:
 class Curriculum:
     """The rows of all stages: a stream that can be read from any row on."""
 
-    corpora: tuple[str, ...]  # names of the corpora
+    corpora: tuple[str, ...]  # corpus names
     sizes: tuple[int, ...]  # the corpora's pair counts
     seed: int  # decides the order and the draws of modifiers
     stages: tuple[PlannedStage, ...]  # the stages, at least one

@@ -207,7 +207,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
     - ``nmt``: :class:`~nmt_prep.torch.BatchedInput`.
     - ``t2t``: a dictionary with ``inputs`` and ``targets``, and with packed rows ``inputs_segmentation``,
       ``inputs_position`` and the same of the targets.
-    - ``causal``: sequences for causal language models, from records of layout ``causal``, or ``text`` with
+    - ``causal``: sequences for causal language models, from records with layout ``causal``, or ``text`` with
       ``records.prompt`` or ``records.template``: a dictionary with ``input_ids``, ``labels`` (the target's ids, and
       -100 elsewhere) and ``attention_mask``. With ``row_length``, sequences are packed into rows with that many IDs.
       Instead of ``attention_mask`` there are ``position_ids``, which begin at 0 with each sequence, and ``cu_seqlens``,

@@ -1,4 +1,4 @@
-"""Trains models of word alignment in rounds.
+"""Trains word alignment models in rounds.
 
 Each round counts the whole text, in any division into batches: a :class:`Counter` counts batches,
 `merge` adds up counts, and :func:`updated` makes the next model from the sum. The rounds

@@ -64,7 +64,7 @@ def pieces_of(lines: TextColumn, rows: Ragged, tokenizer: Tokenizer) -> tuple[Wo
 
 
 def piece_links(links: Links, words: tuple[Words, Words], pieces: tuple[Words, Words]) -> Links:
-    """Returns the links of pieces, sorted by source, then target.
+    """Returns the piece links, sorted by source, then target.
 
     A piece and a word overlap if they have a byte in common. Two pieces are linked if they overlap with linked words.
     A pair has at most 1,024 links, and 16 more per piece on both sides; in a pair with more, the words with the most

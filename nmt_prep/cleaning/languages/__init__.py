@@ -38,7 +38,7 @@ class Contest:
 
 
 class LanguageIdentifier(ABC):
-    """A model that gives label probabilities for lines of text. It is thread-safe.
+    """A model that gives label probabilities for text lines. It is thread-safe.
 
     Every label has the probability 0 for a line in which the model knows nothing, such as an empty line.
 

@@ -20,7 +20,7 @@ class BracketsOptions(Section):
     """The limit of unbalanced brackets."""
 
     max: int = Field(0, ge=0)
-    """an integer >= 0: the greatest number of brackets that passes"""
+    """an integer >= 0: the maximum number of brackets that passes"""
 
 
 class BracketsRule(Rule[BracketsOptions]):

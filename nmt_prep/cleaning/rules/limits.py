@@ -1,6 +1,6 @@
 """Rule ``limits``: the token counts on both sides, as clean-corpus-n.perl counts them.
 
-The section ``limits`` of a config adds this rule as ``limits/tokens``, after all others. Values: each side's token
+The ``limits`` section of a config adds this rule as ``limits/tokens``, after all others. Values: each side's token
 count after the steps in ``words``, the larger count divided by the smaller one, and each side's longest run of
 characters without white space and ``|``. A pair passes if none is above its limit. Every ``|`` is deleted before tokens
 are counted, unless they divide factors.

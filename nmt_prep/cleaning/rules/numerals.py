@@ -3,7 +3,7 @@
 Value: the ratio that ``difflib.SequenceMatcher`` computes for the sequences of ASCII digits from 1 to 9 on the two
 sides: twice the number of matching digits, divided by the number of digits on both sides; 1.0 if there are none. Only
 the first 16,384 digits of a side count. A pair passes if ``value >= min``. This is OpusFilter's NonZeroNumeralsFilter,
-after Vázquez et al., 2019. To compare numbers instead of digits, use the rule ``numbers``.
+after Vázquez et al., 2019. To compare numbers instead of digits, use the ``numbers`` rule.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rule ``program``: an external program, short for a computed value and its limits.
 
-``program: {command: [./judge.py, --fast]}`` runs a program in the directory of the config for each batch of pairs. The
+``program: {command: [./judge.py, --fast]}`` runs a program in the config's directory for each batch of pairs. The
 program reads a line for each pair from standard input: source and target, separated by a tab, or only the text in a
 corpus of one side. Tabs within the text are replaced by spaces. For each line, the program writes a line with 1 for a
 pair that passes or 0 for one that does not. If the rule has ``min`` or ``max``, it writes a number instead.

@@ -4,10 +4,10 @@ The passes are
 
 1. lengths alone (:func:`~nmt_prep.cleaning.sentences.search.path_by_lengths`);
 2. words that occur on both sides, such as names and numbers, and words that a prior model knows;
-3. words: a model of word alignment is learned from the beads of the previous pass; the counts of a bead do not count
+3. words: a word alignment model is learned from the beads of the previous pass; the counts of a bead do not count
    for its own sentences. This pass is repeated.
 
-All documents share the model. :func:`align_documents` does everything in memory; the stage ``sentences`` divides the
+All documents share the model. :func:`align_documents` does everything in memory; the ``sentences`` stage divides the
 documents into tasks.
 """
 

@@ -63,7 +63,7 @@ def write_shortlists(
     """Writes ``lex.s2t`` and ``lex.t2s`` of a run.
 
     Args:
-        directory: directory for the files; None for ``shortlist`` in the directory of the run.
+        directory: directory for the files; None for ``shortlist`` in the run's directory.
         best: maximum number of pieces to keep for each piece on the other side, or None for all.
     """
     outputs = outputs_in(run, STAGES)

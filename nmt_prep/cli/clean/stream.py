@@ -262,7 +262,7 @@ def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress:
 
 
 def lines_of(workers: Sequence[Worker], sets: Sequence[EvaluationSet]) -> Iterator[str]:
-    """Yields the filter's counts as lines of text."""
+    """Yields the filter's counts as text lines."""
     counts = reduce(add, (worker.counts for worker in workers))
     dropped = counts.pairs_in - counts.pairs_out
     share = 100 * dropped / max(counts.pairs_in, 1)

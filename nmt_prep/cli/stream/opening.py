@@ -31,7 +31,7 @@ class Opened:
     stream: TextStream
     fingerprint: str  # digest of all that its rows depend on
     encoder: TextEncoder | None = None  # makes pieces of the lines; None for text
-    # by name of the corpus and by side, the tag at the start of each line
+    # by corpus name and by side, the tag at the start of each line
     tags: Mapping[str, Mapping[Side, str]] = field(default_factory=dict)
     trainer: tuple[str, ...] = ()  # the command in OpusTrainer's YAML
 

@@ -1,4 +1,4 @@
-"""The reader of gettext catalogues in their text form, PO."""
+"""The reader of gettext catalogs in their text form, PO."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHARSET_FIELD = re.compile(r"^content-type:.*?charset=\"?([a-z0-9_.:-]+)", re.I
 
 
 def _charset(header: str, path: Path) -> str:
-    """Returns the encoding that the header of a catalogue states, or UTF-8."""
+    """Returns the encoding that the header of a catalog states, or UTF-8."""
     charset = _CHARSET_FIELD.search(header)
     if charset is None or charset[1] == "CHARSET":
         return "utf-8"

@@ -1,4 +1,4 @@
-"""Corpora named by ids of catalogues. nmt_prep fetches and reads them itself, without the catalogue's program.
+"""Corpora named by ids of catalogs. nmt_prep fetches and reads them itself, without the catalog's program.
 
 OPUS: ``opus:<corpus>/<version>/<pair>``, such as ``opus:Books/v1/en-fr``. An id names a zip in Moses layout: one text
 file per side. Its URL comes from OPUS's public service (https://opus.nlpl.eu/opusapi/), which returns a list

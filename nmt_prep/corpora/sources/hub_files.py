@@ -1,7 +1,7 @@
 """A Hugging Face Hub repository's files: their list at one commit, and the selection of the files to use.
 
 The list is downloaded like a file. It is JSON, with the same bytes for a commit at any time: the commit, and the path,
-size and, if the hub knows it, SHA-256 of each file. For a data set it also has the licence and the configs that the
+size and, if the hub knows it, SHA-256 of each file. For a data set it also has the license and the configs that the
 card states. The selected files are the Parquet files of a split, or a vocabulary.
 
 The hub converts data sets in other formats to Parquet, on the branch ``refs/convert/parquet``. That branch replaces the
@@ -55,7 +55,7 @@ class Listing:
 
     repository: str  # `hf://` address of the repository, without a revision
     commit: str
-    licence: str | None  # licence of a data set, as its card states it; None if it states none
+    licence: str | None  # license of a data set, as its card states it; None if it states none
     configs: tuple[HubConfig, ...]  # configs of a data set, as its card states them
     files: tuple[HubFile, ...]  # all files, sorted by path
 

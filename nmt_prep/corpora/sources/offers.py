@@ -1,4 +1,4 @@
-"""What catalogues offer for a language pair: OPUS, the index of an installed mtdata, and the Hugging Face Hub.
+"""What catalogs offer for a language pair: OPUS, the index of an installed mtdata, and the Hugging Face Hub.
 
 OPUS and the hub are asked at once, for a short time. If OPUS does not answer, its list in mtdata is read, which has no
 sizes. mtdata builds its whole index when it is imported, which takes most of a minute; here the modules of the index
@@ -46,13 +46,13 @@ _MOST_OF_HUB = 100  # data sets of the hub, by descending downloads
 
 @dataclass(frozen=True)
 class Offer:
-    """A corpus in a catalogue."""
+    """A corpus in a catalog."""
 
     id: str  # as a config names it, such as `opus:Books/v1/de-en`
     name: str
     version: str  # empty for data sets of the hub
-    pairs: int | None = None  # None if the catalogue does not list it
-    size: int | None = None  # bytes of the compressed file; None if the catalogue does not list it
+    pairs: int | None = None  # None if the catalog does not list it
+    size: int | None = None  # bytes of the compressed file; None if the catalog does not list it
     licence: str | None = None
     traps: tuple[Trap, ...] = ()
     fields: Mapping[str, str] | None = None  # the key of a corpus on the hub; None for its default
@@ -72,7 +72,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Offers:
-    """The corpora for a pair by catalogue, the largest first, and remarks about catalogues that gave no answer."""
+    """The corpora for a pair by catalog, the largest first, and remarks about catalogs that gave no answer."""
 
     opus: tuple[Offer, ...]
     mtdata: tuple[Offer, ...]
@@ -108,7 +108,7 @@ class Offers:
 
 
 def find_offers(languages: Languages, *, every_version: bool = False, wait: float = 1.2) -> Offers:
-    """Returns the corpora that the catalogues offer.
+    """Returns the corpora that the catalogs offer.
 
     Args:
         every_version: false for only the latest version of each OPUS corpus.

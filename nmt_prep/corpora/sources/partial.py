@@ -64,7 +64,7 @@ class Partial:
 
     # The note never claims bytes that a power cut can take away: it is written with size 0 before the first byte, and
     # its size grows only after the bytes are flushed. A process that is killed loses nothing, because the kernel still
-    # writes what it was given. So within one boot of the machine the size of the file itself counts.
+    # writes what it was given. So within one boot of the machine the file's size itself counts.
 
     def __init__(self, directory: Path, name: str, url: str) -> None:
         self.path = directory / name

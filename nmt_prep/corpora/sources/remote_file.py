@@ -79,7 +79,7 @@ def _on_server(url: str, client: Client, token: str | None = None) -> RemoteFile
 
 
 def _body(answer: Answer, url: str, size: int) -> bytes:
-    """Returns an answer's first bytes, fewer only at the end of the file."""
+    """Returns an answer's first bytes, fewer only at the file's end."""
     data = bytearray()
     for chunk in answer.chunks:
         data += chunk

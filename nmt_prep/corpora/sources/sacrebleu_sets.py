@@ -16,7 +16,7 @@ from nmt_prep.config import Languages
 from nmt_prep.corpora.sources.catalogues import language_of, meant, ordered
 
 SACREBLEU = "sacrebleu:"
-ALL = "sacrebleu:all"  # stands for all sets that have the languages of the config
+ALL = "sacrebleu:all"  # stands for all sets that have the config's languages
 
 _FORMATS = {
     "FakeSGMLDataset": "sgm",

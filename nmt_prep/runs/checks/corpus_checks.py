@@ -1,4 +1,4 @@
-"""Checks corpora against the readers of their formats, and completes corpora that a catalogue id names.
+"""Checks corpora against the readers of their formats, and completes corpora that a catalog id names.
 
 Nothing is fetched: OPUS and hf: ids are resolved at download; ids of mtdata and sacrebleu become URLs here.
 """
@@ -60,7 +60,7 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
         languages: the config's languages, or None if they are wrong, so that IDs are not looked up.
 
     Returns:
-        The corpus with the url, members, format and fields that its catalogue id stands for, and its problems; without
+        The corpus with the url, members, format and fields that its catalog id stands for, and its problems; without
         an id, the same corpus.
     """
     if corpus.pivot is not None:
@@ -201,7 +201,7 @@ def _column_problems(corpus: Corpus) -> Iterator[str]:
 
 def _from_catalogue(corpus: Corpus, address: str, languages: Languages) -> Corpus:
     known = _CATALOGUES[address.partition(":")[0]](address, languages)
-    # The config takes precedence: it may name other members than the catalogue, or another format.
+    # The config takes precedence: it may name other members than the catalog, or another format.
     given = {name: getattr(corpus, name) for name in corpus.model_fields_set if name != "url"}
     if _MEMBERS & given.keys():
         known = {key: value for key, value in known.items() if key not in _MEMBERS}
@@ -234,9 +234,9 @@ _CATALOGUES: Mapping[str, Callable[[str, Languages], dict[str, Any]]] = {
 }
 
 
-# Checks the section `clean`: names of rules, fixes, corpora and languages, and the options of rules.
+# Checks the `clean` section: names of rules, fixes, corpora and languages, and the options of rules.
 #
-# Checks that need files, such as models, are made by the stage, which knows the directory of the config. For the filter
+# Checks that need files, such as models, are made by the stage, which knows the config's directory. For the filter
 # `nmt-prep clean`, `load_cleaning` reads the sections `languages` and `clean` alone.
 
 

@@ -105,7 +105,7 @@ def _joined_languages(corpus: Corpus, others: Sequence[Corpus]) -> Languages:
 
 
 def _joining(corpus: Corpus, others: Sequence[Corpus]) -> tuple[Corpus, list[Problem]]:
-    """Returns a pivot corpus that names the divided corpora, and has the scores and licences of both."""
+    """Returns a pivot corpus that names the divided corpora, and has the scores and licenses of both."""
     both: list[Corpus] = []
     for name in corpus.corpora or ():
         found = [other for other in others if other.pair is not None and name in _names_of(other, other.pair)]
@@ -230,7 +230,7 @@ def _used(corpus: Corpus, pair: LanguagePair, config: Config, *, both: bool) -> 
 
 
 def _lacking(split: str, asked: Sequence[LanguagePair], used: Sequence[LanguagePair]) -> Iterator[Problem]:
-    """Yields the pairs that no corpus of train has, and the languages that another split lacks."""
+    """Yields the pairs that no train corpus has, and the languages that another split lacks."""
     if split == "train":
         for pair in asked:
             if pair not in used:

@@ -58,7 +58,7 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
         lines: line numbers of keys, if known.
 
     Returns:
-        The config. Corpora with a catalogue id have the keys from the catalogue.
+        The config. Corpora with a catalog id have the keys from the catalog.
 
     Raises:
         ConfigError: the mapping is not a valid config; the message lists every problem.

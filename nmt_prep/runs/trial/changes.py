@@ -1,4 +1,4 @@
-"""Writes changes of the section ``clean`` into a config; all other text, comments included, stays as it is."""
+"""Writes changes of the ``clean`` section into a config; all other text, comments included, stays as it is."""
 
 from __future__ import annotations
 

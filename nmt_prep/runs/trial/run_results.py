@@ -137,7 +137,7 @@ class Translations:
 
 
 def learn(source: pa.Array, target: pa.Array, corpora: Places, most: int, seed: int) -> Translations:
-    """Learns a model as the rule ``translation`` does in a run, and scores all pairs.
+    """Learns a model as the ``translation`` rule does in a run, and scores all pairs.
 
     Args:
         source: the source lines: Arrow ``large_string`` array.

@@ -76,7 +76,7 @@ class Judgement:
     good: bool  # true if the pair should be kept
 
 
-Judgements = Mapping[str, Mapping[int, Judgement]]  # Judgements by split and name of the corpus, and by the row
+Judgements = Mapping[str, Mapping[int, Judgement]]  # Judgements by split and corpus name, and by the row
 
 
 def read_judgements(path: Path) -> Judgements:

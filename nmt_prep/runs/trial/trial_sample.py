@@ -62,7 +62,7 @@ class Drawn:
 
     @property
     def name(self) -> str:
-        """Split and name of the corpus."""
+        """Split and corpus name."""
         return f"{self.of.split}/{self.of.corpus.name}"
 
 

@@ -76,7 +76,7 @@ class CleanOutput:
     """The cleaned pairs."""
 
     parts: dict[str, tuple[PairFile, ...]]  # Parquet files of each split that is cleaned, in order
-    corpora: dict[str, dict[str, CleanCounts]]  # counts by split and name of the corpus
+    corpora: dict[str, dict[str, CleanCounts]]  # counts by split and corpus name
     # counts of lines in corpora that a program translates, before it does, by split and corpus name
     untranslated: dict[str, dict[str, CleanCounts]] = field(default_factory=dict)
     translations: dict[str, dict[str, MadeTexts]] = field(default_factory=dict)  # counts of the translations, likewise
@@ -95,7 +95,7 @@ class RuleFacts:
 
 @dataclass(frozen=True)
 class CleanObserved:
-    """Facts that the report shows besides the counts; all but the warnings by split and name of the corpus."""
+    """Facts that the report shows besides the counts; all but the warnings by split and corpus name."""
 
     # rules that the config names and that were left out, corpora that lose most of their pairs or contain much of a
     # test set, and warnings of compile that still hold

@@ -34,7 +34,7 @@ FIRST_PAIRS = 1_000_000  # Number of pairs after which it is an error if all pai
 
 
 def section_of(config: Config) -> CleanSettings:
-    """Returns the section ``clean``."""
+    """Returns the ``clean`` section."""
     if config.clean is None:
         raise OutputError("the config has no section clean")
     return config.clean
@@ -45,7 +45,7 @@ class CleanedCorpus:
     """A corpus to clean."""
 
     split: str
-    index: int  # number of the corpus in its split
+    index: int  # corpus index in its split
     corpus: Corpus
     cleaning: Cleaning
     computed: Mapping[str, ComputedUse] = field(default_factory=dict)  # the values that are computed for it, by name

@@ -34,7 +34,7 @@ class PlanTask:
     where: str  # key in the config, for messages
     pairs: int  # number of pairs before they are cleaned
     records: int  # how many records these pairs have
-    least: int  # least number of records that a range must hold
+    least: int  # minimum number of records that a range must hold
     record_bytes: int
     memory: int  # bytes of memory that a task may use
 

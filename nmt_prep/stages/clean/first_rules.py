@@ -154,7 +154,7 @@ CHECK = Round("check-first", check_corpus, str, unit="corpora", by_all=True)
 
 
 def apply_rules(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, str]]:
-    """Yields the rounds that clean the parts; returns why corpora lost most pairs, by name of the corpus."""
+    """Yields the rounds that clean the parts; returns why corpora lost most pairs, by corpus name."""
     tasks = {work.name: work.tasks(job, "rules") for work in corpora}
     firsts = yield from FIRST.run_groups(
         {work.name: tasks[work.name][: work.early] for work in corpora},

@@ -1,4 +1,4 @@
-"""Rules that score pairs by a model of word alignment, which is given or learned from the corpora.
+"""Rules that score pairs by a word alignment model, which is given or learned from the corpora.
 
 The corpora of a split that share a model are treated as one text. A task per part draws a sample of its pairs
 (:mod:`~nmt_prep.stages.pair_sample`), and a task per text learns a model from the sample in memory. Then the pairs of
@@ -177,7 +177,7 @@ class Text:
 
 
 class LearnedRule(CorpusRule):
-    """A rule with a model of word alignment that is given, or learned from the corpora.
+    """A rule with a word alignment model that is given, or learned from the corpora.
 
     Attributes:
         tells_unanswered: true if its scores come with the words that have no counterpart on the other side.

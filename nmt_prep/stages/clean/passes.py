@@ -1,7 +1,7 @@
 """The passes of the `clean` stage over a corpus's parts, with the settings that they need.
 
 After the pass of the rules come rules that need the whole corpus, comparisons of pairs, and computed values: ``top``,
-values that rank duplicates, ``dedup``, ``translation``, ``adequacy``, other values, ``best`` (the rule ``top`` by a
+values that rank duplicates, ``dedup``, ``translation``, ``adequacy``, other values, ``best`` (the ``top`` rule by a
 score that is computed here) and ``limits``.
 """
 
@@ -52,7 +52,7 @@ from nmt_prep.stages.clean.translation import Translation
 from nmt_prep.stages.clean.untranslated import line_passes
 from nmt_prep.stages.compile import Compile
 
-# The rule `top` in the stage clean: a round finds the threshold of each corpus, another applies it to the parts.
+# The `top` rule in the stage clean: a round finds the threshold of each corpus, another applies it to the parts.
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ MADE_ROUNDS: tuple[Round[Any, Any], ...] = (TRANSLATE, PAIRS)
 
 
 def make_pairs(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, MadeTexts]]:
-    """Yields the rounds, and adds the results to the corpora; returns counts by the name of the corpus."""
+    """Yields the rounds, and adds the results to the corpora; returns counts by the corpus name."""
     made = {work.name: [*_slices(job, work)] for work in corpora}
     counts = yield from TRANSLATE.run_groups(made, pairs_in(corpora))
     close_columns()

@@ -113,7 +113,7 @@ class InTrainTask:
 
     key: str
     held_out: tuple[Path, ...]  # files with the keys of the pairs
-    train: dict[str, tuple[Path, ...]]  # for each corpus of train, the files with the keys of its pairs
+    train: dict[str, tuple[Path, ...]]  # for each train corpus, the files with the keys of its pairs
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def look_at(
         if corpus.candidates
     }
     counted = yield from recount_round.run_groups(tasks)
-    train: dict[LanguagePair | None, dict[str, tuple[Path, ...]]] = {}  # by pair of languages
+    train: dict[LanguagePair | None, dict[str, tuple[Path, ...]]] = {}  # by language pair
     for corpus in corpora:
         if corpus.split == "train" and corpus.keys:
             train.setdefault(corpus.pair, {})[corpus.name] = corpus.keys

@@ -45,7 +45,7 @@ class CompileOutput:
     """The compiled pairs."""
 
     parts: dict[str, tuple[PairFile, ...]]  # Parquet files by split, in order
-    corpora: dict[str, dict[str, CorpusCounts]]  # counts by split and name of the corpus
+    corpora: dict[str, dict[str, CorpusCounts]]  # counts by split and corpus name
 
 
 @dataclass(frozen=True)

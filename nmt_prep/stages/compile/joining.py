@@ -57,7 +57,7 @@ class DivideTask:
     part: Path
     number: int  # number of the part in its corpus
     pivot: Side  # the side with the pivot language
-    scores: tuple[str, ...]  # the columns of scores to keep
+    scores: tuple[str, ...]  # the score columns to keep
     bits: int  # how many leading key bits give the range index
     output: Path  # the file to write, with a batch for each range
 

@@ -42,7 +42,7 @@ class CorpusFiles:
     """A corpus of a split."""
 
     split: str
-    index: int  # number of the corpus in the split
+    index: int  # corpus index in the split
     corpus: Corpus  # the corpus in the config
     files: Sequence[Files]  # groups of files that are read together, by the names that the reader has for them
     sizes: Mapping[Path, int]  # sizes of the files in bytes

@@ -1,6 +1,6 @@
 """Rows for causal language models in the `encode` stage: what they are made with, and the turns in documents.
 
-One round draws the pairs of train from which examples in prompts are taken.
+One round draws the train pairs from which examples in prompts are taken.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LONGEST = 600  # bytes of an example
 
 @dataclass(frozen=True)
 class PoolTask:
-    """A corpus of train from which examples are drawn."""
+    """A train corpus from which examples are drawn."""
 
     key: str
     parts: tuple[PairFile, ...]
@@ -130,7 +130,7 @@ def causal_rows(
 
 
 def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
-    """Checks each prompt, with the first pairs of train.
+    """Checks each prompt, with the first train pairs.
 
     Raises:
         VocabularyError: a prompt is too long for the rows that loaders read, or its end changes before translations.

@@ -131,7 +131,7 @@ class Encode(Stage[EncodeOutput, Made]):
         }
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
-        # The input section and licences change only dataset.json, so they are not part of the settings.
+        # The input section and licenses change only dataset.json, so they are not part of the settings.
         recorded = replace(manifest, settings=manifest.details.get("input", {}))
         return "; ".join(differences(recorded, self.version, _recorded_settings(config), manifest.inputs))
 
@@ -215,7 +215,7 @@ def shard_plan(config: Config, split: str, parts: Sequence[PairFile], directory:
 
 
 def _ordered(config: Config) -> bool:
-    """Returns true if documents are shuffled as wholes; rows of layout causal contain their documents."""
+    """Returns true if documents are shuffled as wholes; rows with layout causal contain their documents."""
     return config.documents is not None and config.records.layout != "causal"
 
 

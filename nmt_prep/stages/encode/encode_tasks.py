@@ -89,8 +89,8 @@ class SpillTask:
     sample: CorpusSample  # how the corpus's sample is chosen
     first_pair: int  # number of the first pair in the corpus
     weight: WeightSettings | None = None  # origin of pair weights; None without weights
-    rows: CausalRows | None = None  # makes the rows of layout causal; None for other layouts
-    documents: DocumentSettings | None = None  # how rows of layout causal join segments; None for single segments
+    rows: CausalRows | None = None  # makes the rows with layout causal; None for other layouts
+    documents: DocumentSettings | None = None  # how rows with layout causal join segments; None for single segments
 
     @property
     def sampled(self) -> Path:

@@ -122,7 +122,7 @@ class JoinedText(TextPairs):
     separator: str = " "  # text between two segments
     apart: bool = False  # True for targets without their context, which is given separately
     context_field: bool = False  # True for sources without their context, which is given separately on lines
-    # for each side the tag that each line of a corpus begins with, empty for none, by number of the corpus
+    # for each side the tag that each line of a corpus begins with, empty for none, by corpus index
     tags: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod

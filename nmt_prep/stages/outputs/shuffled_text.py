@@ -108,7 +108,7 @@ LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, 
 
 
 def is_linked(form: Form) -> bool:
-    """Returns True for lines with links of pieces."""
+    """Returns True for lines with piece links."""
     return form.startswith("linked")
 
 

@@ -53,7 +53,7 @@ _CONTENT: Mapping[type[AnyStage], str] = {
 
 
 def publication_card(job: Job, url: str, stages: Sequence[type[AnyStage]]) -> bytes:
-    """Returns the card, as Markdown with a YAML header which gives the hub languages, sizes, licences and files."""
+    """Returns the card, as Markdown with a YAML header which gives the hub languages, sizes, licenses and files."""
     info, config = load_dataset_info(job.directory_of(Encode)), job.config
     hub = hub_address(url)
     assert hub is not None
@@ -102,7 +102,7 @@ def _head(
 
 
 def _hub_licence(licence: str | None) -> str:
-    """Returns the hub's name for a licence: ``unknown`` without one, ``other`` if the hub does not list it."""
+    """Returns the hub's name for a license: ``unknown`` without one, ``other`` if the hub does not list it."""
     if licence is None:
         return "unknown"
     name = "-".join(licence.lower().split())

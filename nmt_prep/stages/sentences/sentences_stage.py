@@ -203,7 +203,7 @@ def documents_stages(config: Config) -> tuple[type[AnyStage], ...]:
 
 
 def corpora_of_documents(config: Config) -> Iterator[DocumentCorpus]:
-    """Yields the corpora of documents."""
+    """Yields the document corpora."""
     for split, corpus in config.corpora:
         if corpus.documents is not None:
             known, model = corpus.spoken(config.languages), corpus.documents.model

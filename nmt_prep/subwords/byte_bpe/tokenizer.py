@@ -323,7 +323,7 @@ class ByteBPETokenizer(Tokenizer):
 
     @property
     def pieces(self) -> Sequence[str]:
-        """The pieces in order of ids, spelled as in the files; "" for unused ids."""
+        """The pieces in ID order, spelled as in the files; "" for unused ids."""
         return self._pieces
 
     def words(self) -> list[str]:

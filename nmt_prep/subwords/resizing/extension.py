@@ -1,6 +1,6 @@
 """Learns new pieces of a vocabulary from text as the old pieces segment it.
 
-Characters without a piece come first. Further pieces are merges behind those of the vocabulary: pairs of neighbouring
+Characters without a piece come first. Further pieces are merges behind those of the vocabulary: pairs of neighboring
 pieces, the most frequent first, as BPE training would go on (Sennrich et al. 2016). In a unigram model, a merge becomes
 a piece whose score is the sum of the two scores and a margin, so that the best segmentation (Kudo 2018) takes it just
 where it had the two pieces. In either kind, a word changes only where two such pieces were neighbours. Pairs that are
@@ -199,7 +199,7 @@ def _segmented(
 
 
 def _neighbours(rows: Ragged, counts: npt.NDArray[np.int64], texts: Sequence[bytes], size: int) -> set[bytes]:
-    """Returns the texts of the neighbouring pieces in words, without those that are rare enough to merge."""
+    """Returns the texts of the neighboring pieces in words, without those that are rare enough to merge."""
     row = np.repeat(np.arange(len(rows)), rows.lengths)
     pairs = np.flatnonzero(row[1:] == row[:-1])
     keys = rows.values[pairs].astype(np.int64) << 32 | rows.values[pairs + 1]

@@ -167,7 +167,7 @@ class LibraryModel:
 
     Args:
         data: bytes of the ``.model`` file.
-        ids: ids in the layout, in order of the ids in the file; int32, shape ``[pieces in the file]``.
+        ids: ids in the layout, in the file's ID order; int32, shape ``[pieces in the file]``.
         size: number of ids in the layout.
     """
 

@@ -37,7 +37,7 @@ class JsonModel:
     def __init__(self, data: bytes, where: str) -> None:
         """Loads a model from the bytes of its file; messages name the file ``where``."""
         file = read_json_file(parse_json(where, data), where)
-        self.pieces = file.pieces  # the pieces in order of ids
+        self.pieces = file.pieces  # the pieces in ID order
         self.model_type = file.kind  # `unigram` or `bpe`
         self.file = file  # its content
         self._normal: Callable[[str], str] | None = None

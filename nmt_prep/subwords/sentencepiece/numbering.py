@@ -59,7 +59,7 @@ class NumberedModel:
         pieces = [""] * (max(ids.values()) + 1)
         for piece, number in ids.items():
             pieces[number] = piece
-        self.pieces = tuple(pieces)  # the pieces in order of ids; empty for ids without a piece
+        self.pieces = tuple(pieces)  # the pieces in ID order; empty for ids without a piece
         self.model_type = model.model_type  # kind of the model
         # reason why the library runs the model; None if the native core does
         self.library_reason = model.library_reason

@@ -335,7 +335,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def pieces(self) -> Sequence[str]:
-        """The pieces in order of ids, with ``▁`` for spaces."""
+        """The pieces in ID order, with ``▁`` for spaces."""
         return self._engine.pieces
 
     def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:

@@ -363,7 +363,7 @@ class SubwordNMTTokenizer(Tokenizer):
 
     @property
     def pieces(self) -> Sequence[str]:
-        """The pieces in order of ids, with the separator at the end of those that do not end a word."""
+        """The pieces in ID order, with the separator at the end of those that do not end a word."""
         return self._pieces
 
     def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:

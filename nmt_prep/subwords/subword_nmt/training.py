@@ -114,5 +114,5 @@ def pieces_by_count(words: pa.ChunkedArray, counts: npt.NDArray[np.int64]) -> di
 
 
 def by_count(counts: Mapping[str, int]) -> list[str]:
-    """Returns pieces in the order of their ids: the most frequent first, then by code points."""
+    """Returns pieces in ID order: the most frequent first, then by code points."""
     return sorted(counts, key=lambda piece: (-counts[piece], piece))

@@ -44,7 +44,7 @@ class T2TTokenizer(Tokenizer):
     _special_ids = MappingProxyType({"pad": 0, "eos": 1})
 
     def __init__(self, pieces: Sequence[str]) -> None:
-        """Makes a tokenizer from pieces in order of ids. The last of equal pieces is used; empty pieces match nothing.
+        """Makes a tokenizer from pieces in ID order. The last of equal pieces is used; empty pieces match nothing.
 
         Raises:
             InvalidTextError: a piece contains a lone surrogate.
@@ -168,7 +168,7 @@ class T2TTokenizer(Tokenizer):
 
     @property
     def pieces(self) -> Sequence[str]:
-        """The pieces in order of ids, escaped as in the file."""
+        """The pieces in ID order, escaped as in the file."""
         return self._pieces
 
     def words(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The stored values of a program or function, by the keys of their texts, in a directory that runs and machines share.
 
-A directory holds one kind of value: all its values come from one command, version and pair of languages. Each process
+A directory holds one kind of value: all its values come from one command, version and language pair. Each process
 appends the values of a batch to a log of its own, ``<number>.log``. Full logs, and those that processes left behind,
 become sorted files, ``<number>.run``, which are read through the page cache. Both consist of frames: eight bytes that
 mark a frame, its size and its hash, then an Arrow stream with the columns ``high``, ``low`` (the key) and ``value``. A

@@ -1,6 +1,6 @@
 """Step ``program``: a program of the user that reads lines and writes as many.
 
-``program: "mecab -O wakati"`` starts the program once, in the directory of the config, and keeps it running. It must
+``program: "mecab -O wakati"`` starts the program once, in the config's directory, and keeps it running. It must
 write a line for each line that it reads, in order, and flush its output after each line.
 """
 

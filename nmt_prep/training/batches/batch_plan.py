@@ -326,7 +326,7 @@ def _check_layout(info: DatasetInfo, options: Options, causal: bool) -> None:
 
 
 def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> BatchPlan:
-    """Adds the encoder for records of layout ``text``, and the stages and modifiers."""
+    """Adds the encoder for records with layout ``text``, and the stages and modifiers."""
     settings, info, order = plan.training, plan.info, plan.order
     if info.layout != "text":
         if settings.subwords or not settings.is_plain:

@@ -109,7 +109,7 @@ def read_records(
     Args:
         run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
-        features: ``causal`` yields sequences for causal language models, from records of layout ``causal``, or
+        features: ``causal`` yields sequences for causal language models, from records with layout ``causal``, or
             ``text`` with ``records.prompt`` or ``records.template``: a dictionary for each batch, see
             :func:`nmt_prep.training.batches.batch_reader.causal_arrays`. None yields pairs.
         corpus_ids: also yield the corpus index of each pair.

@@ -52,7 +52,7 @@ class Pairs(Protocol):
 
 
 class RecordPairs:
-    """The pairs in records of layout ``text``; ``together`` treats all corpora as one corpus."""
+    """The pairs in records with layout ``text``; ``together`` treats all corpora as one corpus."""
 
     def __init__(self, index: SplitIndex, corpora: Sequence[str], seed: int, *, together: bool = False) -> None:
         self.units: Units = "words"

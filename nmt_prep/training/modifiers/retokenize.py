@@ -87,7 +87,7 @@ class Retokenize:
 
 
 def retokenized(block: Block, source: Side, target: Side) -> Block:
-    """Returns the block as text, with links of pieces where a side has a vocabulary.
+    """Returns the block as text, with piece links where a side has a vocabulary.
 
     If a link names a word that does not exist, its pair loses all links. Corpus text that is not tokenized stays.
     """

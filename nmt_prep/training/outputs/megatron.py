@@ -1,4 +1,4 @@
-"""megatron: one sequence of ids per pair, in the indexed files of Megatron-LM and NeMo, to train decoders."""
+"""megatron: one ID sequence per pair, in the indexed files of Megatron-LM and NeMo, to train decoders."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Megatron(Output[MegatronOptions]):
 
 
 def _write_rows(task: ShardTask[MegatronOptions], tick: Tick) -> ShardMade:
-    """Writes rows of a causal language model, and beside them what counts for the loss."""
+    """Writes causal language model rows, and beside them what counts for the loss."""
     dtype = id_type(task.run.vocabularies["source"].facts.size, "int32")
     rows = sum(len(batch.rows()) for batch in task.id_batches(lambda pairs: None))
     with (

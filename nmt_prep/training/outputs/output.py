@@ -29,7 +29,7 @@ Form: TypeAlias = Literal["ids", "text", "linked_text", "linked_tsv", "linked_pi
 """The form in which an output gets its pairs: the ids of the records, or the text before encoding.
 
 The linked forms add piece links, for splits with links: ``linked_text`` is text, ``linked_tsv`` text for a trainer
-whose lines have tabs replaced by spaces, and ``linked_pieces`` lines of pieces. ``preference`` is text, with rejected
+whose lines have tabs replaced by spaces, and ``linked_pieces`` piece lines. ``preference`` is text, with rejected
 translations in place of links.
 """
 
@@ -45,11 +45,11 @@ class RunFacts:
     vocabularies: Mapping[Side, BuiltVocabulary]
     frames: Mapping[Side, str]  # `vocab.frame` by side, for sides that have one
     corpora: Mapping[str, Sequence[str]]  # corpus names by split, in index order
-    licences: Mapping[str, str]  # the licences that the config states, by corpus
+    licences: Mapping[str, str]  # the licenses that the config states, by corpus
     fingerprint: str  # of the stage
     records: Path
     weighted: bool = False  # True if the pairs have weights
-    causal: bool = False  # True if the records hold rows of a causal language model
+    causal: bool = False  # True if the records hold causal language model rows
     # language pair of each corpus by split, in index order; empty in a run with one language pair
     pairs: Mapping[str, Sequence[LanguagePair]] = field(default_factory=dict)
 
@@ -155,7 +155,7 @@ class Output(ABC, Generic[Options]):
     """A kind of output."""
 
     kind: ClassVar[str]  # the value of `kind` in a config
-    holds_rows: ClassVar[bool] = False  # True if the files can contain rows of a causal language model
+    holds_rows: ClassVar[bool] = False  # True if the files can contain causal language model rows
     holds_corpus: ClassVar[bool] = False  # True if the files can contain the name of each pair's corpus
 
     @abstractmethod

@@ -34,7 +34,7 @@ LIST_HEAD = ("<unk>", "<s>", "</s>")
 def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None:
     """Checks that text or piece lines can have the frames in ``vocab.frame``.
 
-    Lines can have a tag, and lines of pieces also other pieces before the ids. Since the trainer adds the end of
+    Lines can have a tag, and piece lines also other pieces before the ids. Since the trainer adds the end of
     sentence, a frame can have no other piece after the ids.
     """
     for side, text in run.frames.items():
@@ -207,7 +207,7 @@ PieceColumn: TypeAlias = "tuple[PieceTable, npt.NDArray[np.int32], npt.NDArray[n
 
 
 def piece_rows(*columns: PieceColumn) -> memoryview:
-    r"""Returns lines of pieces as file content, each followed by ``\n``, with tabs between columns."""
+    r"""Returns piece lines as file content, each followed by ``\n``, with tabs between columns."""
     return piece_lines(columns).data
 
 

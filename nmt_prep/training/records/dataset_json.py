@@ -139,12 +139,12 @@ class CorpusInfo(_Model):
     """A corpus of a split."""
 
     _omitted = ("tag", "licence", "language_pair", "made")
-    name: str  # name of the corpus
+    name: str  # corpus name
     pairs: NonNegativeInt  # number of its pairs
     # for each side with a tag, the piece whose id begins every row; omitted from the file if there is none
     tag: dict[Literal["source", "target"], str] = {}
-    licence: str | None = None  # the licence in the config; omitted from the file if there is none
-    language_pair: str = ""  # such as `en-de`, in a run with several pairs of languages; else omitted from the file
+    licence: str | None = None  # the license in the config; omitted from the file if there is none
+    language_pair: str = ""  # such as `en-de`, in a run with several language pairs; else omitted from the file
     # for a synthetic corpus the `side` that a program made, the name of the `value`, the `program` and its `version`
     made: dict[str, str] = {}
 

@@ -45,7 +45,7 @@ _BLOCK_BYTES = 32
 #
 # - for each pair, in the order of the shard, three uint16: tokens of the source, tokens of the target, number of the
 #   corpus; 65,535 stands for itself and all larger values;
-# - for each block (a record of layout `chunk` or `packed`, 256 records of layout `example`) four int64: its offset
+# - for each block (a record of layout `chunk` or `packed`, 256 records with layout `example`) four int64: its offset
 #   in the shard, and its numbers of records, pairs and rows (0 if pairs are not packed); rows do not count pairs longer
 #   than a row;
 # - a trailer: `nmtindx1`, then the pair and block counts, two int64.

@@ -101,7 +101,7 @@ class Shuffle(Protocol):
 
 Layout: TypeAlias = Literal["example", "chunk", "packed", "text", "causal"]
 """Content of a record: one pair as a ``tf.train.Example``, about 256 pairs, about 256 pairs packed into rows, the
-text of 256 pairs, or about 256 rows of a causal language model: their ids, and the bounds of what counts for the loss.
+text of 256 pairs, or about 256 causal language model rows: their ids, and the bounds of what counts for the loss.
 """
 
 Payload: TypeAlias = Literal["example", "ids", "text"]

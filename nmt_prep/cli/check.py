@@ -32,7 +32,7 @@ _MEMBERS = 5  # Maximum number of archive members that are named
 def check(
     config: ConfigArgument,
     overrides: SetOption = None,
-    number: Annotated[int, typer.Option("-n", min=0, help="The number of pairs of each corpus to show.")] = 3,
+    number: Annotated[int, typer.Option("-n", min=0, help="How many pairs per corpus to show.")] = 3,
     as_json: JsonOption = False,
 ) -> None:
     """Look at the corpora of CONFIG: sizes, archive members, first pairs, languages. Writes and fetches nothing.

@@ -87,7 +87,7 @@ def init(
     shared: Annotated[bool, typer.Option("--shared", help="One vocabulary for both sides.")] = False,
     clean: Annotated[_Preset | None, typer.Option(help="Drop bad pairs by the rules of this preset.")] = None,
     output_dir: Annotated[str | None, typer.Option(metavar="DIR", help="Where runs write; default runs/NAME.")] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the data set; by default, that of FILE.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the data set; by default, FILE's name.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
     """Write a config with comments, from options, from answers to questions, or from a recipe.

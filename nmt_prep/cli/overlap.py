@@ -37,7 +37,7 @@ def overlap(
         bool, typer.Option("--whole", help="Compare only whole sides, which takes less memory, and no n-grams.")
     ] = False,
     languages: Annotated[str | None, typer.Option(metavar="SOURCE-TARGET", help=_LANGUAGES)] = None,
-    examples: Annotated[int, typer.Option("-n", min=0, help="The number of examples of each kind.")] = 3,
+    examples: Annotated[int, typer.Option("-n", min=0, help="Number of examples per kind.")] = 3,
     as_json: JsonOption = False,
     threads: ThreadsOption = None,
 ) -> None:

@@ -28,7 +28,7 @@ def pieces(
     most: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Number of pieces; with special ones for fairseq and marian.")
     ] = None,
-    multiple: Annotated[int, typer.Option(metavar="N", min=1, help="Divisor of the size of sockeye's file.")] = 1,
+    multiple: Annotated[int, typer.Option(metavar="N", min=1, help="Divisor for the size of sockeye's file.")] = 1,
 ) -> None:
     """Count the pieces of segmented text, and write the vocabulary file that a trainer makes from it."""
     paths: list[Path | None] = [*texts] if texts else [None]

@@ -31,7 +31,8 @@ def try_(
     config: ConfigArgument,
     overrides: SetOption = None,
     sample: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of pairs in all; at least 500 of each corpus, or all of it.")
+        int,
+        typer.Option(min=1, metavar="N", help="Pairs in total; at least 500 per corpus, or the whole corpus."),
     ] = 5000,
     output: Annotated[
         Path | None,

@@ -39,7 +39,7 @@ _ID, _PIECE = re.compile(r"\S+"), re.compile("[^ ]+")
 
 VocabOption = Annotated[Path, typer.Option("--vocab", metavar="FILE", help="Vocabulary file of any dialect.")]
 FormOption = Annotated[
-    Literal["ids", "pieces"], typer.Option("--as", help="Form of encoded text: lines of ids or of pieces.")
+    Literal["ids", "pieces"], typer.Option("--as", help="Form of encoded text: ID lines or piece lines.")
 ]
 LayoutOption = Annotated[
     Literal["sentencepiece", "fairseq"], typer.Option("--id-layout", help="Numbering of a SentencePiece model.")

@@ -45,7 +45,7 @@ def view(
         int | None, typer.Option("--random", min=1, metavar="N", help="Show N pairs at random instead.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of --random; by default, that of the config.")
+        int | None, typer.Option(metavar="N", help="Seed for --random; by default, the config's seed.")
     ] = None,
     pieces: Annotated[bool, typer.Option("--pieces", help="Also show the pieces of the vocabularies.")] = False,
     trace: Annotated[str | None, typer.Option(metavar="WHERE", help=_WHERE)] = None,

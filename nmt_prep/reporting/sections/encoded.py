@@ -61,7 +61,7 @@ def _frequencies(summary: Json, side: str) -> Markup:
     y = [Tick(math.log(10**power) / up, short_number(10**power)) for power in range(1, 16) if 10**power <= most]
     how = (
         "Rank (left to right) and frequency (upwards), both logarithmic. Natural text gives nearly a straight line; a "
-        "steep end means pieces too rare to be learnt."
+        "steep end means pieces too rare to be learned."
     )
     rows = [(str(rank), count) for rank, count in points[:: max(len(points) // 40, 1)]]
     return figure(

@@ -75,7 +75,7 @@ class HoldOutTask(DivideTask):
     lines: Path  # hashes and bytes of all lines, so that their text is read once
 
 
-_LINES = np.dtype([("hashes", "<u8", len(SIDES)), ("bytes", "<u4", len(SIDES))])
+_LINES = [("hashes", "<u8", len(SIDES)), ("bytes", "<u4", len(SIDES))]  # a NumPy type, made where it is used
 
 
 @dataclass(frozen=True)

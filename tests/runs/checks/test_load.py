@@ -103,7 +103,7 @@ records: {shards: {train: 0}}
         ),
         (
             "  records.shards.train (line 14): found the number 0; "
-            "allowed: a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default "
+            "allowed: a mapping from splits to integers from 1 to 99999: the number of shards per split, by default "
             "1"
         ),
         (
@@ -118,7 +118,7 @@ records: {shards: {train: 0}}
         ),
         (
             "  splits.train.1.url (line 11): found an empty list; "
-            "allowed: a URL or path, or a list of mirrors of the same file: one archive or file for both sides"
+            "allowed: a URL or path, or a list of mirrors for the same file: one archive or file for both sides"
         ),
         (
             "  vocab.shared (line 12): found the text 'maybe'; "

@@ -112,7 +112,7 @@ def examples(section: str) -> tuple[list[str], list[Example]]:
 
 
 def test_the_page_of_rules_shows_all_rules_with_their_options_and_defaults() -> None:
-    shown = {name: re.search(r"```yaml\n" + name + r": (.*)\n```", text) for name, text in sections().items()}
+    shown = {name: re.search(rf"^\w+: `{name}: (.*)`$", text, re.MULTILINE) for name, text in sections().items()}
     assert {name for name, line in shown.items() if line} == RULES.keys()
     for name in RULES.keys() - {"regex", "score", "top"}:  # mappings from names of the user, or no defaults
         line = shown[name]
@@ -148,7 +148,9 @@ def test_the_examples_of_rules(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["score", "top", "Duplicates", "Near duplicates", "Evaluation sets"])
 def test_the_examples_of_rules_for_whole_corpora(name: str, tmp_path: Path) -> None:
     section = sections()[name]
-    [[key, settings]] = parse_yaml(re.findall(r"```yaml\n(.*)\n```", section)[0], name)[0].items()
+    shown = re.search(r"(?:^```yaml\n|^Example: `)(.*?)(?:\n```|`$)", section, re.MULTILINE)
+    assert shown
+    [[key, settings]] = parse_yaml(shown[1], name)[0].items()
     columns, rows = examples(section)
     (tmp_path / "c.tsv").write_text("".join("\t".join([*row.pair, row.value]) + "\n" for row in rows), "utf-8")
     segment = re.findall(r"`([A-Z][^`|]*\.)`(?! \|)", section) if name == "Evaluation sets" else ["a", "b"]

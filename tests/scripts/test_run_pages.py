@@ -8,8 +8,6 @@ import pytest
 import run_pages
 from run_pages import as_pattern, run_page
 
-from tests.conftest import REPOSITORY
-
 PAGE = """
 <!-- before: echo 1 >number -->
 ```sh
@@ -23,7 +21,7 @@ two words
 
 <!-- file: config/a.yaml -->
 ```yaml
-a: 1
+seed: 1
 ```
 
 ```python
@@ -37,7 +35,7 @@ text = open("config/a.yaml").read()
    ```
 
    ```text
-   a: …
+   seed: …
    ```
 
 <!-- not run: it would fail -->
@@ -48,6 +46,25 @@ exit 3
 <!-- needs: no_such_module -->
 ```python
 import no_such_module
+```
+
+<!-- network: example.org -->
+```console
+$ false
+```
+
+```console
+$ echo a \\
+    b
+a b
+$ true
+```
+
+<!-- within: clean -->
+<!-- with: {splits: {train: [{name: a, url: a.tsv, scores: {quality: 2}}]}} -->
+```yaml
+dedup: {keep: [quality, corpus]}
+dedup: {pair: "off"}
 ```
 """
 
@@ -62,20 +79,26 @@ def write_page(directory: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 def test_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run_page(write_page(tmp_path, PAGE, monkeypatch)) == (3, [])
+    assert run_page(write_page(tmp_path, PAGE, monkeypatch)) == (4, [])
 
 
 @pytest.mark.parametrize(
     ("old", "new", "failure"),
     [
-        ("cat number", "cat numbers", "docs/page.md, line 3: the block fails:"),
-        ("two words", "three words", "docs/page.md, line 3: other output than shown:"),
-        ("a: …", "b: …", "docs/page.md, line 23: other output than shown:"),
-        ('open("config/a.yaml")', "1 / 0", "docs/page.md, line 17: the block fails:"),
+        ("cat number", "cat numbers", "line 3: the block fails"),
+        ("two words", "three words", "line 3: other output than shown:"),
+        ("seed: …", "seeds: …", "line 23: other output than shown:"),
+        ('open("config/a.yaml")', "1 / 0", "line 17: the block fails"),
+        ("\na b\n", "\nb\n", "line 46: other output than shown:"),
+        ("exit 3", "if", "line 32: not valid sh"),
+        ("import no_such_module", "import", "line 37: not valid python"),
+        ('pair: "off"', "pair: nearly", "line 55: not valid yaml"),
+        ("```text\n…", "```text\n$ true", "line 7: not valid text"),
     ],
 )
 def test_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, failure: str) -> None:
-    assert run_page(write_page(tmp_path, PAGE.replace(old, new), monkeypatch))[1][0].startswith(failure)
+    failures = run_page(write_page(tmp_path, PAGE.replace(old, new, 1), monkeypatch))[1]
+    assert any(found.startswith(f"docs/page.md, {failure}") for found in failures), failures
 
 
 def test_any_lines_and_any_text() -> None:
@@ -85,5 +108,12 @@ def test_any_lines_and_any_text() -> None:
     assert not pattern.fullmatch("b c\n")
 
 
-def test_the_tutorial_runs() -> None:
-    assert run_page(REPOSITORY / "docs" / "tutorial.md")[1] == []
+@pytest.mark.parametrize("page", run_pages.PAGES, ids=lambda page: page.name)
+def test_pages_are_valid(page: Path) -> None:
+    assert run_page(page, parse_only=True) == (0, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", run_pages.PAGES, ids=lambda page: page.name)
+def test_pages_run(page: Path) -> None:
+    assert run_page(page)[1] == []

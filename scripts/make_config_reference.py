@@ -6,11 +6,13 @@ Each description in the schema reads "allowed values: what the key does".
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,26 +26,26 @@ INTRODUCTION = """\
 
 <!-- Written by scripts/make_config_reference.py; do not edit. -->
 
-A config is one YAML 1.2 file. This page lists all its keys, section by section. Unknown keys and values that are not
-allowed are errors, and the message lists every problem in the file.
+A config is one YAML 1.2 file. This page lists all its keys; [configs/](../configs) contains complete files to start
+from. Unknown keys and values that are not allowed are errors, and the message lists all of them.
 
-- [configs/](../configs) contains complete files to start from.
 - `nmt-prep schema` prints the JSON schema, with which editors complete and check the YAML.
+- A dot leads into a mapping: `dedup.keep` is the key `keep` of the mapping `dedup`. A `*` stands for any name, and `[]`
+  for each item in a list.
 - Each key has an anchor: `config.md#clean.dedup.keep` links to a key of a section, `config.md#seed` to a top-level key.
 
 ## Amounts
 
 Integers may be written as `1e8`. An amount of bytes may have a unit: `500MB` (powers of 1,000) or `512MiB` (powers of
-1,024).
+1,024). The number of pairs in `limit` and `hold_out` may end in `k`, `M` or `B`.
 """
 
-_COLUMNS = ("Key", "Type", "Default", "Example", "Meaning")
-_TOLD_BY_TYPE = ("true or false", "a mapping", "a text", "a list of mappings")
+_HEAD = ("| Key | Type | Default | Example | Meaning |", "|---|---|---|---|---|")
 _LONGEST_DEFAULT = 80
+_FEW = 2  # a top-level section with at most this many keys has no table of its own
 _BRACKETS = {"{": 1, "(": 1, "}": -1, ")": -1}
 _AMOUNT = [{"type": "integer"}, {"type": "string"}]
 _UNITS = (("GB", 10**9), ("MB", 10**6), ("GiB", 2**30), ("MiB", 2**20))
-_TYPES = {"string": "text", "boolean": "true or false", "null": "null", "object": "mapping"}
 
 
 class Section(NamedTuple):
@@ -55,19 +57,39 @@ class Section(NamedTuple):
     model: Mapping[str, Any]
 
 
+class Row(NamedTuple):
+    """A row of a table: one key, or neighbors such as ``source`` and ``target`` that differ in their names alone."""
+
+    keys: tuple[str, ...]
+    kind: str
+    default: str
+    examples: tuple[str, ...]
+    meaning: str
+
+    def joined(self, row: Row) -> Row:
+        """Returns the row of the keys of both rows."""
+        return self._replace(keys=self.keys + row.keys, examples=self.examples + row.examples)
+
+    def __str__(self) -> str:
+        cells = (", ".join(self.keys), self.kind, self.default, ", ".join(self.examples), self.meaning)
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
 @dataclass
 class Reference:
     """The sections of the page, found by following the references of a schema.
 
     Attributes:
         schema: the JSON schema of a config.
-        headings: headings of the sections found so far, by the names of their definitions.
+        headings: anchors of the headings found so far.
+        places: title and anchor of each definition found so far, by its name.
         examples: the example of each key, by its anchor, with the schema of the key.
         pending: sections that are not written yet.
     """
 
     schema: Mapping[str, Any]
-    headings: dict[str, str] = field(default_factory=dict)
+    headings: set[str] = field(default_factory=set)
+    places: dict[str, tuple[str, str]] = field(default_factory=dict)
     examples: dict[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
     pending: list[Section] = field(default_factory=list)
 
@@ -80,66 +102,113 @@ class Reference:
 
     def _section(self, section: Section) -> str:
         deeper = len(self.pending)
-        model = section.model
-        rows = [_COLUMNS, ("---",) * len(_COLUMNS)]
-        for key, value in model["properties"].items():
+        alike = groupby(self._rows(section), lambda row: row._replace(keys=(), examples=()))
+        rows = [functools.reduce(Row.joined, group) for _, group in alike]
+        self.pending[:] = self.pending[deeper:] + self.pending[:deeper]  # subsections come right after their section
+        text = f"## {section.heading}\n\n{section.model['description'].replace('``', '`')}\n"
+        return "\n".join([text, *_HEAD, *map(str, rows), ""]) if rows else text
+
+    def _rows(self, section: Section, start: str = "") -> Iterator[Row]:
+        """Yields a row for each key, followed by the rows of its mapping if that has no table of its own."""
+        for key, value in section.model["properties"].items():
             allowed, meaning = split_description(value["description"])
-            path, name = (f"{start}.{key}".lstrip(".") for start in (section.path, section.prefix))
-            kind = self._type(value, path)
+            path, name = (f"{above}.{key}".lstrip(".") for above in (section.path, section.prefix))
+            same = [other for other, (_, known) in self.examples.items() if known == value and _last(other) == key]
             shown = example(value, (name, path))
             self.examples[name] = (shown, value)
-            link = "" if name in map(anchor, self.headings.values()) else f'<a id="{name}"></a>'
-            default = _default(value, key in model.get("required", ()))
-            text = sentence(meaning) + ("" if allowed in _TOLD_BY_TYPE else f" Allowed: {allowed}.")
-            rows.append((f"{link}`{key}`", kind, default, f"`{key}: {shown}`", text))
-        self.pending[:] = self.pending[deeper:] + self.pending[:deeper]  # subsections come right after their section
-        table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
-        return f"## {section.heading}\n\n{model['description'].replace('``', '`')}\n\n{table}\n"
+            links, inner = self._mappings(value, path, name)
+            link = "" if name in self.headings else f'<a id="{name}"></a>'
+            default = _default(value, key in section.model.get("required", ()))
+            kind = type_of(allowed, default) + (f" ({', '.join(links)})" if links else "")
+            kind, text = (f"as [{same[0]}](#{same[0]})", "") if same else (kind, sentence(meaning))
+            yield Row((f"{link}`{start}{key}`",), kind, default, (f"`{shown}`",), text)
+            if inner is not None:
+                suffix = re.sub(r"^.*?(?=(\[\]|\.\*)*$)", "", inner.heading)
+                yield from self._rows(inner, f"{start}{key}{suffix}.")
 
-    def _type(self, value: Mapping[str, Any], path: str) -> str:
-        if value.get("anyOf") == _AMOUNT:
-            return "[amount](#amounts)"
-        if "$ref" in value or "discriminator" in value:
-            return self._kinds([option["$ref"] for option in value.get("oneOf", [value])], path)
-        if "anyOf" in value or "oneOf" in value:
-            options = value.get("anyOf") or value["oneOf"]
-            return " or ".join(dict.fromkeys(self._type(option, path) for option in options))
-        if value["type"] == "array":
-            return f"list of {self._type(value['items'], f'{path}[]')}"
-        items = [*value.get("patternProperties", {}).values(), value.get("additionalProperties")][0]
-        name = _TYPES.get(value["type"], value["type"])
-        return f"mapping to {self._type(items, f'{path}.*')}" if isinstance(items, Mapping) else name
+    def _mappings(self, value: Mapping[str, Any], path: str, key: str) -> tuple[list[str], Section | None]:
+        """Returns links to the mappings that a key may have, and the mapping whose rows follow the key."""
+        links, inner = [], None
+        for names, place in _references(value, path):
+            shared = self._shared(names, _without_items(place))
+            for name in names:
+                if name in self.places:
+                    links += [] if self.places[name][1] == key else [self._link(name)]
+                    continue
+                section = self._described(name, place, shared)
+                if len(names) == 1 and _is_inner(section):
+                    inner = section._replace(heading=place)
+                    self.places[name] = (section.path, key)
+                else:
+                    self.pending.append(section)
+                    self.headings.add(anchor(section.heading))
+                    self.places[name] = (_last(section.heading, " "), anchor(section.heading))
+                    links.append(self._link(name))
+        return [*dict.fromkeys(links)], inner
 
-    def _kinds(self, references: Sequence[str], path: str) -> str:
-        """Returns the type of a mapping with a key ``kind``. Keys that all kinds have get a section of their own."""
-        first, *others = (self.schema["$defs"][_name(reference)]["properties"] for reference in references)
-        shared = {key: value for key, value in first.items() if all(other.get(key) == value for other in others)}
-        path = _without_items(path)
-        if len(references) == 1:
-            shared = {}
-        elif shared and _name(references[0]) not in self.headings:
-            model = {"description": "Keys of every kind.", "properties": shared}
+    def _link(self, name: str) -> str:
+        title, target = self.places[name]
+        return f"[{title}](#{target})"
+
+    def _shared(self, names: Sequence[str], path: str) -> dict[str, Any]:
+        """Returns the keys that all kinds of a mapping have; they get a section of their own."""
+        models = [self.schema["$defs"][name] for name in names]
+        first, *others = (model["properties"] for model in models)
+        known = {key for key, value in first.items() if all(key == "kind" or o.get(key) == value for o in others)}
+        shared = {key: first[key] for key in sorted(first, key="kind".__ne__) if others and key in known}
+        if shared and names[0] not in self.places:
+            required = [key for key in shared if all(key in model.get("required", ()) for model in models)]
+            model = {"description": "Keys of every kind.", "required": required, "properties": shared}
             self.pending.append(Section(f"{path} of every kind", path, path, model))
-        return " or ".join(self._link(reference, path, shared) for reference in references)
+        return shared
 
-    def _link(self, reference: str, path: str, shared: Mapping[str, Any]) -> str:
-        name = _name(reference)
-        if name not in self.headings:
-            path = _without_items(path)
-            model = self.schema["$defs"][name]
-            kind = model["properties"].get("kind", {"const": ""})
-            suffix = kind.get("const", "existing")
-            own = {key: value for key, value in model["properties"].items() if key not in shared}
-            self.headings[name] = f"{path} of kind {suffix}" if "const" in kind and suffix else path
-            if suffix == "existing":
-                self.headings[name] = f"{path} with from"
-            prefix = f"{path}.{suffix}".rstrip(".")
-            self.pending.append(Section(self.headings[name], path, prefix, {**model, "properties": own}))
-        return f"[{self.headings[name]}](#{anchor(self.headings[name])})"
+    def _described(self, name: str, place: str, shared: Mapping[str, Any]) -> Section:
+        """Returns the section of a definition, without the keys that all kinds have."""
+        path = _without_items(place)
+        model = self.schema["$defs"][name]
+        kind = model["properties"].get("kind", {"const": ""})
+        suffix = kind.get("const", "existing")
+        heading = f"{path} of kind {suffix}" if "const" in kind and suffix else path
+        own = {key: value for key, value in model["properties"].items() if key not in shared}
+        return Section(
+            f"{path} with from" if suffix == "existing" else heading,
+            path,
+            f"{path}.{suffix}".rstrip("."),
+            {**model, "properties": own},
+        )
 
 
-def _name(reference: str) -> str:
-    return reference.rpartition("/")[2]
+def _references(value: Mapping[str, Any], path: str) -> Iterator[tuple[list[str], str]]:
+    """Yields the definitions that a value may have, with their path; the kinds of one mapping together."""
+    if "$ref" in value:
+        yield [_last(value["$ref"], "/")], path
+    elif "discriminator" in value:
+        yield [_last(option["$ref"], "/") for option in value["oneOf"]], path
+    else:
+        for option in (*value.get("anyOf", ()), *value.get("oneOf", ())):
+            yield from _references(option, path)
+        if "items" in value:
+            yield from _references(value["items"], f"{path}[]")
+        for option in (*value.get("patternProperties", {}).values(), value.get("additionalProperties")):
+            if isinstance(option, Mapping):
+                yield from _references(option, f"{path}.*")
+
+
+def _is_inner(section: Section) -> bool:
+    """Returns True for a mapping whose rows follow its key, rather than in a table of their own."""
+    values = section.model["properties"].values()
+    few = len(values) <= _FEW and not any([*_references(value, "")] for value in values)
+    return section.path != "corpus" and ("." in section.path or few)
+
+
+def type_of(allowed: str, default: str) -> str:
+    """Returns the allowed values in the words of a table, without those that the default tells."""
+    kind = re.sub("^(an?|the) ", "", allowed).replace("amount of bytes", "[amount](#amounts)")
+    return "boolean" if kind == "true or false" else kind.removesuffix(", or null" if default == "`null`" else "")
+
+
+def _last(name: str, separator: str = ".") -> str:
+    return name.rpartition(separator)[2]
 
 
 def _without_items(path: str) -> str:
@@ -167,7 +236,8 @@ def split_description(description: str) -> tuple[str, str]:
 
 
 def sentence(text: str) -> str:
-    """Returns the text with a capital letter at its start and a full stop at its end."""
+    """Returns the text without an article, with a capital letter at its start and a full stop at its end."""
+    text = text.removeprefix("the ")
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -201,13 +271,13 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
         return "required"
     if "default" in value:
         default = value["default"]
+        if isinstance(default, dict):
+            default = {key: item for key, item in default.items() if item}
         if value.get("anyOf") == _AMOUNT:
             default = amount(default)
         text = default if isinstance(default, str) else json.dumps(default, ensure_ascii=False)
         return f"`{text}`" if len(text) <= _LONGEST_DEFAULT else f"{len(default)} values"
-    if value.get("type") == "object":
-        return "`{}`"
-    return "as listed there" if "$ref" in value or "oneOf" in value else "none"
+    return "`{}`" if value.get("type") == "object" or "$ref" in value or "oneOf" in value else "none"
 
 
 def main() -> int:

@@ -77,9 +77,9 @@ def test_a_page_names_all_that_is_built_in(page: str, form: str, names: list[str
 
 def test_the_config_reference_names_all_formats_and_dialects() -> None:
     page, kinds = (DOCS / "config.md").read_text("utf-8"), get_args(DialectName)
-    assert f"Allowed: {', '.join(readers.BUILT_IN)}, or the name of an installed reader. |" in page
+    assert f"| {', '.join(readers.BUILT_IN)}, or the name of an installed reader |" in page
     assert {*kinds} == {dialect.kind for dialect in DIALECTS}
-    assert f"Allowed: {', '.join(kinds[:-1])} or {kinds[-1]}. |" in page
+    assert f"| {', '.join(kinds[:-1])} or {kinds[-1]} |" in page
 
 
 def test_the_publish_section_shows_the_defaults() -> None:

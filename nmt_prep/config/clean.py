@@ -36,24 +36,22 @@ class NearSettings(Section):
     """The similarity from which pairs are near duplicates."""
 
     similarity: float = Field(0.75, gt=0, le=1)
-    """a number above 0, up to 1: the smallest share of character n-grams that both sides of near duplicates have in
-    common"""
+    """a number above 0, up to 1: the minimum share of common character n-grams, on both sides"""
 
 
 class DedupSettings(Section):
     """Deduplication: drops duplicate pairs, after the rules, within each split."""
 
     pair: Annotated[Literal["off", "exact", "normalized", "near"] | None, BeforeValidator(_off_in_yaml)] = None
-    """off, exact, normalized, near, or null for the preset's value: keep one of several pairs whose sides are equal in
-    all bytes, or except for case, punctuation, digits, spaces and width; near also drops pairs whose sides are similar
-    to the sides of a better pair"""
+    """off, exact, normalized, near, or null for the preset's value: how duplicates are found: normalized ignores case,
+    punctuation, digits, spaces and width; near also drops similar pairs"""
     max_targets_per_source: int | None = Field(None, ge=1)
-    """a number, or null for no limit: the maximum number of pairs to keep with the same source"""
+    """a number, or null for no limit: the maximum number of pairs with the same source"""
     max_sources_per_target: int | None = Field(None, ge=1)
-    """a number, or null for no limit: the maximum number of pairs to keep with the same target"""
+    """a number, or null for no limit: the maximum number of pairs with the same target"""
     keep: tuple[str, ...] = ("corpus",)
-    """a list of names of scores, then corpus: keep the pairs with the highest scores; if scores are equal, pairs from
-    the first corpus, then pairs from the first rows"""
+    """a list of names of scores, then corpus: the order of preference among duplicates: by score, then by corpus and
+    row"""
     near: NearSettings = Field(default_factory=NearSettings)
     """a mapping: how similar near duplicates are, for pair: near"""
 
@@ -94,13 +92,12 @@ class DecontaminateSettings(Section):
     """Decontamination: finds pairs that contain segments of evaluation sets, after the rules."""
 
     against: tuple[Location, ...] | None = None
-    """a list of different splits such as dev, ids such as sacrebleu:wmt22, sacrebleu:wmt22/en-de, opus:… or mtdata:…,
-    sacrebleu:all for all of its sets that have the languages, and files such as file:extra.txt, or null for the
-    preset's sets: the evaluation sets; [] for none"""
+    """a list of different splits, ids such as sacrebleu:wmt22 or sacrebleu:all, and files such as file:extra.txt, or
+    null for the preset's sets: the evaluation sets; [] for none"""
     coverage: float = Field(0.7, gt=0, le=1, strict=False)
-    """a number above 0, up to 1: a pair contains a segment if a side has this share of the segment's n-grams"""
+    """a number above 0, up to 1: the share of a segment's n-grams that makes a pair contaminated"""
     action: Literal["drop", "report"] = "drop"
-    """drop or report: whether such pairs are dropped, or only counted"""
+    """drop or report: drop contaminated pairs, or only count them"""
 
     @field_validator("against")
     @classmethod
@@ -111,26 +108,23 @@ class DecontaminateSettings(Section):
 
 
 class CleanSettings(Section):
-    """Fixes that repair text, and rules that drop pairs. Without this section, nothing is cleaned."""
+    """Fixes that repair text, and rules that drop pairs."""
 
     preset: Literal["none", "light", "standard", "strict"] = "standard"
-    """none, light, standard or strict: the rules and fixes that the other keys change; nmt-prep plan --show-rules
-    prints them"""
+    """none, light, standard or strict: the rules and fixes to start from; nmt-prep plan --show-rules prints them"""
     fix: Fixes | None = None
-    """a list of steps such as [control, {punctuation: moses}], or {source: …, target: …} with a list for each side, or
-    null for the preset's fixes: the fixes that are applied before the rules, in this order"""
+    """a list of steps such as [control, {punctuation: moses}], or {source: …, target: …}, or null for the preset's
+    fixes: the fixes before the rules, in order"""
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
     overrides: dict[Name, CorpusCleaning] = Field(default_factory=dict)
-    """a mapping from language pairs such as en-de, and from names of corpora: changes for these; the changes for a
-    corpus take precedence over those for its language pair"""
+    """a mapping from language pairs and names of corpora: changes for each; the corpus takes precedence"""
     dedup: DedupSettings = Field(default_factory=DedupSettings)
-    """a mapping: which duplicate pairs are dropped"""
+    """a mapping: which duplicate pairs to drop"""
     decontaminate: DecontaminateSettings = Field(default_factory=DecontaminateSettings)
-    """a mapping: the evaluation sets whose segments must not be in the pairs"""
+    """a mapping: evaluation sets whose segments must not be in the pairs"""
     splits: Annotated[tuple[Name, ...], Field(min_length=1)] = ("train",)
-    """a list of splits: the splits to clean; other splits stay as they are"""
+    """a list of splits: the splits to clean"""
     rejects: Literal["none", "sample", "all"] = "sample"
-    """none, sample or all: the dropped pairs to write to rejected/, where sample means up to 1,000 for each rule and
-    corpus"""
+    """none, sample or all: the dropped pairs to keep in rejected/; sample means up to 1,000 per rule and corpus"""
     allow_empty: bool = False
-    """true or false: continue, without an error, if the rules drop all pairs of a corpus"""
+    """true or false: continue if a corpus loses all its pairs"""

@@ -34,38 +34,32 @@ class ComputedValue(Section):
     """a list of words, or a text that is split as a shell does: a program that writes a line for each line it reads;
     {source} and {target} stand for the languages"""
     python: str | None = Field(None, min_length=1)
-    """module:function, beside the config or installed, or an entry point's name in the group nmt_prep.rules: a function
-    to call instead of a program"""
+    """module:function, or an entry point's name in the group nmt_prep.rules: a function to call instead of a program"""
     input: Literal["pair", "source", "target", "any"] | None = None
-    """pair, source, target, any, or null for pair or what the function takes: the text that a value is computed from; a
-    program gets a pair as source, tab and target; any is pair, or the side of a corpus that has only one"""
+    """pair, source, target, any, or null for pair or what the function takes: the text to compute the value from; any
+    also takes the only side of a corpus"""
     output: Literal["number", "text"] = "number"
-    """number or text: what is computed"""
+    """number or text: the kind of value"""
     candidates: Count = Field(1, ge=1, le=_MOST_CANDIDATES)
-    """an integer from 1 to 1000: the number of texts for each input; a program separates them by tabs"""
+    """an integer from 1 to 1000: texts per input, separated by tabs"""
     version: Version = ""
-    """a text or number: names what the command does not show, such as a model; another version computes all values
-    again"""
+    """a text or number: what the command does not show, such as a model; a new version recomputes all values"""
     batch: Count = Field(1024, ge=1, le=65_536)
-    """an integer from 1 to 65536: the number of texts that a program or function gets at a time; a killed run loses at
-    most one batch of each worker"""
+    """an integer from 1 to 65536: inputs per call"""
     by_length: bool = False
-    """true or false: sort texts by length first, so that the texts of a batch are about as long"""
+    """true or false: sort inputs by length first"""
     workers: Count = Field(1, ge=1, le=256)
-    """an integer from 1 to 256: how many processes per program each process in the run keeps running; if
-    CUDA_VISIBLE_DEVICES lists several devices, each process gets one device"""
+    """an integer from 1 to 256: processes per program"""
     end: Literal["lines", "mark", "exit"] = "lines"
-    """lines, mark or exit: what ends the answers to a batch: as many lines, an empty line as the answer to the empty
-    line that ends the batch, or the end of the program, which is started again for each batch"""
+    """lines, mark or exit: what ends a batch's answers: the last line, an empty line, or the program's exit"""
     echo: bool = False
-    """true or false: each answer of the program ends in a tab and the text that it belongs to"""
+    """true or false: each answer ends in a tab and its input"""
     seconds: float = Field(600.0, gt=0, strict=False)
-    """a number > 0: how many seconds a program may write nothing before it counts as stuck"""
+    """a number > 0: the maximum silence before a program counts as stuck"""
     restarts: Count = Field(2, ge=0, le=100)
-    """an integer from 0 to 100: how often a program that ends early gets the same batch again"""
+    """an integer from 0 to 100: restarts per batch after a program ends early"""
     cache: Location | None = None
-    """a path, or null for the cache directory: the directory of stored values, which machines with a common file system
-    can share"""
+    """a path, or null for the cache directory: where values are stored; machines can share it"""
 
     def _problems(self) -> Iterator[str]:
         if (self.program is None) == (self.python is None):

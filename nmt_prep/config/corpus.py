@@ -80,18 +80,18 @@ class Columns(_Places):
     """The table columns that hold the sides; a one-sided corpus names one."""
 
     source: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = None
-    """the number of a column, counted from 0, or its name in the header: the source side"""
+    """the number of a column, counted from 0, or its name in the header: the column of that side"""
     target: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = None
-    """the number of a column, counted from 0, or its name in the header: the target side"""
+    """the number of a column, counted from 0, or its name in the header: the column of that side"""
 
 
 class Fields(_Places):
     """The nested row fields that hold the sides; a one-sided corpus names one."""
 
     source: str | None = Field(None, min_length=1)
-    """field names joined by dots, such as translation.en: the path to the text of the source side"""
+    """field names joined by dots, such as translation.en: the text of that side"""
     target: str | None = Field(None, min_length=1)
-    """field names joined by dots, such as translation.zh: the path to the text of the target side"""
+    """field names joined by dots, such as translation.en: the text of that side"""
 
 
 @cache
@@ -125,9 +125,9 @@ class Tag(Section):
     """The piece that each row of a side begins with."""
 
     source: str | None = Field(None, pattern=r"^\S+$")
-    """a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each source row"""
+    """a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each row"""
     target: str | None = Field(None, pattern=r"^\S+$")
-    """a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each target row"""
+    """a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each row"""
 
 
 class ColumnPlace(Section):
@@ -138,15 +138,13 @@ class ColumnPlace(Section):
 
     at: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = None
     """the number of a column, counted from 0, the name of a column (tsv, csv), a path of field names (jsonl, parquet)
-    or prop:TYPE (tmx): where the value is in the files of the corpus; in other formats, the archive member with one
-    value on each line, or the address of such a file if url is one address per side"""
+    or prop:TYPE (tmx): the place in the corpus's own files; for other formats, a file with one value per line"""
     url: Mirrors | None = None
-    """a URL or path, or a list of mirrors for the same file: a file with one value on each line"""
+    """a URL, a path, or a list of mirrors: a file with one value per line"""
     sha256: Sha256 | None = None
     """64 hexadecimal digits: SHA-256 of the file at url"""
     member: str | None = Field(None, min_length=1)
-    """a name, or a pattern with * and ?: the member with one value on each line, in the archive at url or in the
-    corpus's archive"""
+    """a name, or a pattern with * and ?: the archive member with one value per line"""
 
     def _problems(self) -> Iterator[str]:
         if (self.at is None) == (self.url is None and self.member is None):
@@ -169,22 +167,20 @@ class Best(Section):
     """How to choose the best of several candidates."""
 
     best: Name
-    """the name of a computed number per pair, or chrf, the similarity to the side that is replaced: the candidate with
-    the highest value stays"""
+    """the name of a computed number per pair, or chrf: keep the candidate with the highest value; chrf compares with
+    the replaced side"""
 
 
 class Translate(Section):
     """The computed text that becomes a side of a corpus."""
 
     by: Name
-    """the name of a computed text: the other side for a corpus with one side; in a corpus with both sides, it replaces
-    the side that it is not made from"""
+    """the name of a computed text: the new side; with both sides, it replaces the side that it is not made from"""
     keep: Annotated[
         Annotated[Literal["first", "sample"], PydanticTag("text")] | Annotated[Best, PydanticTag("mapping")],
         Discriminator(_form),
     ] = "first"
-    """first, sample, or {best: …} with the name of a computed number or chrf: which of several candidates stays; sample
-    draws one at random"""
+    """first, sample, or {best: …}: the candidate to keep; sample picks one at random"""
 
     @property
     def best(self) -> str:
@@ -196,16 +192,16 @@ class HoldOut(Section):
     """Pairs from a `train` corpus that become another split."""
 
     pairs: PairCount | None = Field(None, ge=1)
-    """an integer >= 1, such as 2000 or 2k: how many pairs are drawn at random; documents are kept whole"""
+    """an integer >= 1, such as 2000 or 2k: the number of random pairs; documents stay whole"""
     every: Count | None = Field(None, ge=2)
-    """an integer >= 2: in place of pairs, take each pair whose position, counted from 1, is divisible by this number"""
+    """an integer >= 2: instead of pairs, take every pair at a multiple of this number"""
     positions: Literal["corpus", "split", "lines"] = "corpus"
-    """corpus, split or lines: count the corpus's pairs that cleaning leaves, the pairs of all train corpora, or the
-    lines in the files of all train corpora, whether they are dropped or not"""
+    """corpus, split or lines: what every counts: the corpus's cleaned pairs, all cleaned train pairs, or all raw train
+    lines"""
     split: Name = "dev"
-    """the name of a split other than train: the split that the pairs become, beside its other corpora if it has any"""
+    """the name of a split other than train: the split that gets the pairs"""
     duplicates: Literal["drop", "keep"] = "drop"
-    """drop or keep: what to do with pairs of train that have a line in common with a pair that is held out"""
+    """drop or keep: what to do with train pairs that share a line with a held-out pair"""
 
     def _problems(self) -> Iterator[str]:
         if (self.pairs is None) == (self.every is None):
@@ -227,66 +223,59 @@ class Corpus(Section):
     """One named pair of files, or one file that holds both sides."""
 
     name: Name
-    """letters, digits, dots, dashes and underscores: the name of the corpus, recorded with every pair"""
+    """letters, digits, dots, dashes and underscores: the corpus name, recorded with every pair"""
     url: Annotated[Urls, BeforeValidator(per_side, json_schema_input_type=Mirrors | Urls)]
-    """a URL (http, https, s3, gs, hf, file), a path relative to the config file, an id (opus:…, mtdata:…, sacrebleu:…,
-    hf:…), a list of mirrors, or {source: …, target: …}: where the files are"""
+    """a URL, a path relative to the config file, an id (opus:…, mtdata:…, sacrebleu:…, hf:…), a list of mirrors, or
+    {source: …, target: …}: where the files are"""
     manual: str | None = Field(None, min_length=1)
-    """a text, or null: how to get the file by hand if no program can fetch it; url is then its path"""
+    """a text, or null: how to fetch the file by hand; url is the path to save it to"""
     sha256: Annotated[Checksums, BeforeValidator(per_side, json_schema_input_type=Sha256 | Checksums)] = Field(
         default_factory=lambda: Checksums()
     )
     """64 hexadecimal digits, or {source: …, target: …} like url: the digest that the file must have"""
     split: str | None = Field(None, min_length=1)
-    """a name, or null for the split that matches this config's split: the split in the data set that url names by an
-    hf: id"""
+    """a name, or null for the config's split: the split of an hf: data set"""
     format: str | None = None
     """plain, tsv, csv, sgm, wmt_xml, tmx, xliff, jsonl, parquet, po, or the name of an installed reader: the file
-    format; by default, chosen by the file names"""
+    format; the file names decide by default"""
     source: str | None = Field(None, min_length=1)
-    """a name, or a pattern with * and ?: the archive member with the source side"""
+    """a name, or a pattern with * and ?: the archive member with that side"""
     target: str | None = Field(None, min_length=1)
-    """a name, or a pattern with * and ?: the archive member with the target side"""
+    """a name, or a pattern with * and ?: the archive member with that side"""
     member: str | None = Field(None, min_length=1)
-    """a name, or a pattern with * and ?: the archive member that holds both sides"""
+    """a name, or a pattern with * and ?: the archive member with both sides"""
     columns: Columns | None = None
-    """{source: 0, target: 1}: numbers or header names of the columns with the two sides, or {target: 0} for a corpus of
-    one side (tsv, csv)"""
+    """{source: 0, target: 1}: the columns of the sides (tsv, csv); {target: 0} if there is one side"""
     header: bool = False
     """true or false: the first line names the columns (tsv, csv)"""
     fields: Fields | None = None
-    """{source: translation.en, target: translation.zh}: where the two sides are in a row, or {target: text} for a
-    corpus of one side (jsonl, parquet)"""
+    """{source: translation.en, target: translation.zh}: the fields of the sides (jsonl, parquet); {target: text} if
+    there is one side"""
     languages: FileLanguages | None = None
-    """{source: …, target: …}: the languages of the two sides in a config with pairs; otherwise the names of the
-    languages in the files, if they differ from the config's (tmx, xliff, wmt_xml)"""
+    """{source: …, target: …}: the language pair in a config with pairs; else the languages as the files name them"""
     both_directions: bool = False
-    """true or false: use the corpus in both directions, in a config with pairs; it is read, cleaned and stored once"""
+    """true or false: use the corpus in both directions, in a config with pairs"""
     texts: Annotated[dict[CheckedTag, _Number | _Text] | tuple[CheckedTag, ...], Field(min_length=2)] | None = None
-    """a list of languages, or a mapping from languages to places such as {en: 0, de: 1, cs: 2}, in a config with pairs:
-    the languages of a corpus with several. A place is a column (tsv, csv), a path of field names (jsonl, parquet), the
-    language tag in the file (tmx, xliff, wmt_xml) or a member of the archive (plain)"""
+    """a list of languages, or a mapping to places such as {en: 0, de: 1, cs: 2}: the languages of a multilingual
+    corpus; a place is a column, a field path, the file's language tag or an archive member"""
     pivot: CheckedTag | None = None
-    """a language tag, in place of url in a config with pairs: join two corpora on lines in this language that are equal
-    but for case, punctuation and spaces"""
+    """a language tag, instead of url: join two corpora on lines in this language"""
     corpora: Annotated[tuple[Name, ...], Field(min_length=2, max_length=2)] | None = None
-    """a list of the names of two corpora in the same split: the corpora that pivot joins, the source side first"""
+    """a list of the names of two corpora in the same split: the corpora that pivot joins, source side first"""
     references: Literal["all"] | Translators | None = None
-    """a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, sgm)"""
+    """a translator, a list of them, or all: the references to read (wmt_xml, sgm); each gives its own pairs"""
     systems: Literal["all"] | Translators | None = None
-    """a system, a list of them, or all: the systems whose outputs are the target side (wmt_xml)"""
+    """a system, a list of them, or all: the systems whose outputs become the target side (wmt_xml)"""
     encoding: Annotated[
         Annotated[_Encoding, PydanticTag("text")] | Annotated[_Encodings, PydanticTag("mapping")], Discriminator(_form)
     ] = "utf-8"
-    """an encoding that Python knows, such as utf-8, utf-16, gb18030 or windows-1252, or {source: …, target: …} for
-    a file per side, or a mapping from the languages of texts: how the text is encoded. A side that is left out is in
-    UTF-8"""
+    """an encoding that Python knows, or a mapping from sides or languages to encodings: the text encoding"""
     invalid: Literal["error", "drop"] = "error"
-    """error or drop: what to do with a pair that is not valid text in the encoding"""
+    """error or drop: what to do with pairs that are invalid in the encoding"""
     crlf: Literal["strip", "keep"] = "strip"
     """strip or keep: what to do with a carriage return before a newline"""
     max_line_bytes: Amount = Field(2**20, ge=1, le=2**30)
-    """an amount of bytes from 1 to 1GiB: pairs with a longer line are dropped"""
+    """an amount of bytes from 1 to 1GiB: drop pairs with a longer line"""
     role: Literal["parallel", "vocab"] = "parallel"
     """parallel or vocab: pairs for the records, or lines for the vocabularies only"""
     translate: Annotated[
@@ -296,34 +285,28 @@ class Corpus(Section):
             json_schema_input_type=str | Translate | None,
         ),
     ] = None
-    """the name of a computed text, or a mapping, or null: the text that becomes the other side for a corpus with one
-    side, or replaces a side in a corpus with both"""
+    """the name of a computed text, or a mapping, or null: a computed text that becomes one side"""
     options: dict[str, Any] = Field(default_factory=dict)
-    """a mapping: options for an installed package's reader, by name"""
+    """a mapping: options for an installed package's reader"""
     hold_out: Annotated[
         tuple[HoldOut, ...],
         BeforeValidator(_hold_outs, json_schema_input_type=PairCount | HoldOut | tuple[HoldOut, ...]),
     ] = ()
-    """a number of pairs, a mapping, or a list of mappings: pairs from a train corpus that become dev or another split,
-    after cleaning"""
+    """a number of pairs, a mapping, or a list of mappings: cleaned train pairs to move to dev or another split"""
     limit: PairCount | None = Field(None, ge=1)
-    """an integer >= 1, such as 20M, or null for all: how many pairs stay, drawn at random, after cleaning and without
-    those that are held out"""
+    """an integer >= 1, such as 20M, or null for all: the number of random pairs to keep, after cleaning and hold_out"""
     scores: dict[Name, _Place] = Field(default_factory=dict)
-    """a mapping from names to places: numbers that come with each pair, kept beside the compiled text"""
+    """a mapping from names to places: numbers that come with each pair"""
     document: _Place | None = None
-    """a place as in scores, docid (sgm, wmt_xml), original (xliff), or null: the document name of each pair;
-    consecutive pairs with the same name are a document"""
+    """a place as in scores, docid (sgm, wmt_xml), original (xliff), or null: the document name of each pair"""
     documents: Documents | None = None
-    """a mapping, or null for pair files: url names documents, whose sentences the `sentences` stage aligns; two urls
-    that end in / are directories with equal file names"""
+    """a mapping, or null for pair files: documents to align, which url names"""
     licence: str | None = Field(None, min_length=1)
-    """a text such as CC-BY-4.0, or null: the licence of the corpus, recorded in dataset.json and the report"""
+    """a text such as CC-BY-4.0, or null: the license, recorded in dataset.json and the report"""
     swap: bool = False
     """true or false: exchange the two sides after reading"""
     tag: Tag | None = None
-    """{source: <2zh>}: a piece of vocab.reserved to put before the ids of each row of a side; in a config with pairs,
-    {source} and {target} in it stand for the languages of the pair"""
+    """{source: <2zh>}: a piece before the IDs of each row; {source} and {target} stand for languages"""
 
     _pair: LanguagePair | None = PrivateAttr(None)
     _reverse: Corpus | None = PrivateAttr(None)

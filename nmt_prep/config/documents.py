@@ -27,28 +27,27 @@ class Documents(Section):
     """Documents whose sentences are to be aligned: how they are stored, and how they are divided into sentences."""
 
     format: DocumentFormat = "text"
-    """text, html, tsv, jsonl, parquet or list: one document per file; rows with text; or a table of two columns with
-    the paths of text files"""
+    """text, html, tsv, jsonl, parquet or list: one document per file, rows with text, or a two-column list of text file
+    paths"""
     divider: Annotated[str, Field(min_length=1), AfterValidator(_pattern)] | None = None
-    """a regular expression, or null: matches the lines that divide the documents of a long text (text)"""
+    """a regular expression, or null: matches the lines between the documents of a long text (text)"""
     id: _Place | None = None
-    """the number of a column, counted from 0 (tsv), or field names joined by dots (jsonl, parquet), or null: where the
-    name of a row's document is; consecutive rows with the same name are a document. By default, each row is a
-    document"""
+    """the number of a column, counted from 0 (tsv), or field names joined by dots (jsonl, parquet), or null: the
+    document name; by default, each row is a document"""
     text: _Place | None = None
-    """a place as for id: where the text is in the rows of a file per side"""
+    """a place as for id: the text, in a file per side"""
     source: _Place | None = None
-    """a place as for id: where the source text is in the rows of a file with both sides"""
+    """a place as for id: the text of that side, in a file with both sides"""
     target: _Place | None = None
-    """a place as for id: where the target text is in the rows of a file with both sides"""
+    """a place as for id: the text of that side, in a file with both sides"""
     split: Splitting = "lines"
     """lines, paragraphs or wrapped: a line is a sentence, a line is running text, or blank lines end running text"""
     min: float | None = Field(None, strict=False)
-    """a number, or null for all: pairs with a lower score are dropped"""
+    """a number, or null for all: drop pairs with a lower score"""
     pairs: Count = Field(1_000_000, ge=1000)
-    """an integer >= 1000: the approximate maximum number of pairs to learn the model of words from"""
+    """an integer >= 1000: the approximate maximum number of pairs to learn the word model from"""
     model: Location | None = None
-    """a path, or null: a model that nmt-prep align --save wrote, to start from"""
+    """a path, or null: a model from nmt-prep align --save to start from"""
 
     @property
     def has_rows(self) -> bool:
@@ -85,9 +84,9 @@ class ContextSettings(Section):
     """The numbers of segments before a segment that are its context."""
 
     source: int = Field(0, ge=0, le=10)
-    """an integer from 0 to 10: segments of context on the source side"""
+    """an integer from 0 to 10: previous segments on the side"""
     target: int = Field(0, ge=0, le=10)
-    """an integer from 0 to 10: segments of context on the target side"""
+    """an integer from 0 to 10: previous segments on the side"""
 
 
 class DocumentSettings(Section):
@@ -96,16 +95,15 @@ class DocumentSettings(Section):
     separator: str = Field(pattern=r"^\S+$")
     """a piece of vocab.reserved, or space: what stands between two segments"""
     max_tokens: int = Field(256, ge=1, le=65534)
-    """an integer from 1 to 65534, at most input.max_length: the maximum number of ids per window on either side"""
+    """an integer from 1 to 65534, at most input.max_length: the maximum number of IDs per window and side"""
     max_segments: int = Field(10, ge=1, le=10_000)
     """an integer from 1 to 10000: the maximum number of segments per window"""
     share: float = Field(0.5, ge=0, le=1)
-    """a number from 0 to 1: the share of documents whose segments are joined, drawn in each epoch; other segments stand
-    alone"""
+    """a number from 0 to 1: the share of documents whose segments are joined in an epoch"""
     context: ContextSettings | None = None
-    """{source: 2, target: 2}, or null for windows: how many segments before each segment are its context"""
+    """{source: 2, target: 2}, or null for windows: previous segments that serve as context"""
     epochs: int = Field(1, ge=1, le=1000)
-    """an integer from 1 to 1000: for how many epochs outputs hold windows"""
+    """an integer from 1 to 1000: the number of epochs to write windows for, in outputs"""
 
     def _problems(self) -> Iterator[str]:
         if self.context is not None and not (self.context.source or self.context.target):

@@ -16,7 +16,7 @@ class _EngineSettings(Section):
     """The keys that all engines share."""
 
     memory: Amount = Field(2_000_000_000, ge=256_000_000)
-    """an amount of memory >= 256MB, such as 512MB or 2GB: limit for all processes of the run together"""
+    """an amount of memory >= 256MB, such as 512MB or 2GB: the limit for all processes of the run together"""
 
 
 class LocalSettings(_EngineSettings):
@@ -32,7 +32,7 @@ class ClusterSettings(Section):
     """Dask's worker processes on this machine, which a run starts at its beginning and stops at its end."""
 
     kind: Literal["local"] = "local"
-    """local: processes on this machine; start any other cluster yourself, and give its address as engine.scheduler"""
+    """local: processes on this machine; for any other cluster, give its address as scheduler"""
     workers: Count = Field(ge=1)
     """an integer >= 1: worker processes"""
     options: dict[str, Any] = Field(default_factory=dict)
@@ -45,11 +45,11 @@ class DaskSettings(_EngineSettings):
     kind: Literal["dask"]
     """local or dask: threads of this process, or a Dask cluster"""
     scheduler: Address | None = None
-    """an address such as tcp://host:8786, or null: a scheduler that is already running"""
+    """an address such as tcp://host:8786, or null: a running scheduler"""
     cluster: ClusterSettings | None = None
     """{workers: …, options: …}, or null: worker processes that the run starts on this machine"""
     worker_seconds: float = Field(300.0, gt=0, strict=False)
-    """a number of seconds > 0: how long a run waits while there is no worker"""
+    """a number of seconds > 0: the maximum wait for a worker"""
 
     def _problems(self) -> Iterator[str]:
         if (self.scheduler is None) == (self.cluster is None):

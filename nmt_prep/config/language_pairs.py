@@ -95,15 +95,15 @@ _IN_FILE = "a text such as en, en_US, sr@latin or English"
 class FileLanguages(Languages):
     """The languages of the two sides as a file names them, or in a config with pairs, language tags."""
 
-    source: _FileTag = Field(description=f"{_IN_FILE}: the language of the source side")
-    target: _FileTag = Field(description=f"{_IN_FILE}: the language of the target side")
+    source: _FileTag = Field(description=f"{_IN_FILE}: the language of that side")
+    target: _FileTag = Field(description=f"{_IN_FILE}: the language of that side")
 
 
 class ConfigLanguages(Languages):
     """The languages of the two sides. Files and records may use other tags for them."""
 
-    source: CheckedTag = Field(description=f"{LANGUAGE}: the language of the source side")
-    target: CheckedTag = Field(description=f"{LANGUAGE}: the language of the target side")
+    source: CheckedTag = Field(description=f"{LANGUAGE}: the language of that side")
+    target: CheckedTag = Field(description=f"{LANGUAGE}: the language of that side")
 
 
 MULTIPLE = "mul"
@@ -172,7 +172,7 @@ class EnglishCentric(Section):
     """Both directions between English and each of some languages."""
 
     others: Annotated[tuple[CheckedTag, ...], Field(min_length=1)] = Field(alias="english-centric")
-    """a list of language tags: the languages that are paired with English"""
+    """a list of language tags: languages to pair with English, in both directions"""
 
     def _problems(self) -> Iterator[str]:
         if "en" in self.others:

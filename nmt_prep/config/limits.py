@@ -13,11 +13,11 @@ class PieceLimits(Section):
     """Piece count limits for both sides."""
 
     min: Count = Field(1, ge=1)
-    """an integer >= 1: pairs with fewer on a side are dropped"""
+    """an integer >= 1: the minimum count on a side"""
     max: Count | None = Field(None, ge=1)
-    """an integer >= 1, or null for no limit: pairs with more on a side are dropped"""
+    """an integer >= 1, or null for no limit: the maximum count on a side"""
     ratio: float | None = Field(9, ge=1, strict=False)
-    """a number >= 1, or null for no limit: pairs are dropped if the larger number divided by the other is greater"""
+    """a number >= 1, or null for no limit: the maximum ratio between the two counts"""
 
     def _problems(self) -> Iterator[str]:
         if self.max is not None and self.max < self.min:
@@ -28,15 +28,15 @@ class TokenLimits(PieceLimits):
     """Token limits for both sides."""
 
     longest: Count | None = Field(1000, ge=1)
-    """an integer >= 1, or null for no limit: pairs with a longer token, in characters, are dropped"""
+    """an integer >= 1, or null for no limit: the maximum token length in characters"""
     factors: bool = False
-    """true or false: | divides the factors of tokens; otherwise it is not counted, as if deleted"""
+    """true or false: | divides a token's factors; otherwise | is ignored"""
 
 
 class LimitSettings(Section):
     """Limits for token and piece counts; pairs beyond them are dropped, as clean-corpus-n.perl does."""
 
     tokens: TokenLimits | None = None
-    """a mapping, or null: limits for tokens, which the steps in vocab.words make, in all splits that are cleaned"""
+    """a mapping, or null: limits for tokens, which vocab.words makes, in all cleaned splits"""
     pieces: PieceLimits | None = None
-    """a mapping, or null: limits for pieces in train, and in splits that are held out from it"""
+    """a mapping, or null: limits for pieces in train and its held-out splits"""

@@ -16,10 +16,10 @@ RowLength = Annotated[Count, Field(ge=1, le=1024)]
 Shards = dict[str, Annotated[Count, Field(ge=1, le=99_999)]]
 
 LAYOUT = (
-    "example, chunk, packed, text or causal: a record is a tf.train.Example of one pair, about 256 pairs, about 256 "
-    "pairs packed into rows, the text of 256 pairs, which loaders encode, or about 256 rows for a causal language model"
+    "example, chunk, packed, text or causal: a record is one pair (example), or about 256 pairs: their IDs, IDs packed "
+    "into rows, text that loaders encode, or rows for a causal language model"
 )
-ROW_LENGTH = "an integer from 1 to 1024: ids of a row on either side, for layout packed"
+ROW_LENGTH = "an integer from 1 to 1024: the number of IDs per row and side, for layout packed"
 
 
 class OutputOptions(Section):
@@ -31,12 +31,12 @@ class OutputOptions(Section):
     name: Name | None = None
     """letters, digits, dots, dashes and underscores, or null for the kind: the directory in outputs/"""
     shards: Shards = Field(default_factory=dict)
-    """a mapping from splits to integers from 1 to 99999: the number of shards per split, by default the number in
-    records.shards"""
+    """a mapping from splits to integers from 1 to 99999: the shard count of each split, as in records.shards by
+    default"""
     order: Literal["shuffled", "corpus"] = "shuffled"
-    """shuffled or corpus: use the order of the records, or the order of the corpora and their lines"""
+    """shuffled or corpus: the order of the records, or of the corpora and their lines"""
     corpus: bool = False
-    """true or false: also write the name of each pair's corpus, if the kind has a place for it"""
+    """true or false: also write each pair's corpus name, if the kind has a place for it"""
 
     @property
     def directory(self) -> str:
@@ -48,14 +48,14 @@ class MarianOptions(OutputOptions):
     """TSV files for Marian, and its vocabularies."""
 
     kind: Literal["marian"]
-    """marian: the kind of output"""
+    """marian, huggingface, fairseq, megatron or text: the kind of output"""
     pieces: bool | None = None
-    """true, false, or null for false with a SentencePiece model, else true: write pieces separated by spaces, or text
-    that Marian segments by the SentencePiece model"""
+    """true, false, or null for false with a SentencePiece model, else true: write pieces, or text that Marian itself
+    splits"""
     tags: bool = True
     """true or false: begin text lines with their corpora's tags"""
     alignments: bool = False
-    """true or false: add a third column with links of pieces, for guided alignment; needs a section align"""
+    """true or false: add a column with piece links; needs an align section"""
 
 
 PROMPTED = ("chat", "messages", "prompt_completion", "preference", "prompt_only")
@@ -66,21 +66,17 @@ class HuggingFaceOptions(OutputOptions, PromptSettings):
     """Parquet files for datasets and transformers, with a dataset card."""
 
     kind: Literal["huggingface"]
-    """huggingface: the kind of output"""
+    """marian, huggingface, fairseq, megatron or text: the kind of output"""
     rows: Literal[
         "translation", "chat", "messages", "prompt_completion", "preference", "prompt_only", "ids", "causal"
     ] = "translation"
-    """translation, messages (or chat), prompt_completion, preference, prompt_only, ids or causal: a row is a
-    Translation; messages; a prompt and its completion; a prompt with a chosen and a rejected translation; a prompt with
-    a reference; input_ids, labels and length of an encoder and a decoder; or input_ids and labels of a decoder"""
+    """translation, messages (or chat), prompt_completion, preference, prompt_only, ids or causal: the row format"""
     conversational: bool = False
-    """true or false: prompts, completions and chosen and rejected translations are lists of messages, not text"""
+    """true or false: write lists of messages, not text"""
     score: Name | None = None
-    """the name of a score, for preference rows: among consecutive pairs with the same source, the translations with the
-    highest and the lowest score are chosen and rejected"""
+    """the name of a score, for preference rows: the best and worst translations of a source are chosen and rejected"""
     tags: bool | None = None
-    """true, false, or null for true in translations and false in rows with prompts: begin the text with the tags of
-    its corpus"""
+    """true, false, or null for translation rows only: begin the text with its corpus's tags"""
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
@@ -102,17 +98,17 @@ class FairseqOptions(OutputOptions):
     """Binarized files for fairseq, and its dictionaries."""
 
     kind: Literal["fairseq"]
-    """fairseq: the kind of output"""
+    """marian, huggingface, fairseq, megatron or text: the kind of output"""
 
 
 class MegatronOptions(OutputOptions):
-    """Indexed files for Megatron-LM and NeMo, with one sequence of ids per pair."""
+    """Indexed files for Megatron-LM and NeMo, with one ID sequence per pair."""
 
     kind: Literal["megatron"]
-    """megatron: the kind of output"""
+    """marian, huggingface, fairseq, megatron or text: the kind of output"""
     pair: str = Field("{source}{sep}{target}{eos}", min_length=1)
     """a text of {source}, {target}, {sep}, {eos}, {bos}, {pad}, {unk} and pieces of vocab.reserved between spaces: the
-    sequence of a pair"""
+    ID sequence of a pair"""
     sep: str | None = Field(None, min_length=1)
     """a piece of vocab.reserved, or null for the end of sentence: the piece for {sep}"""
 
@@ -121,18 +117,20 @@ ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian", "subword_nm
 
 
 class PieceList(Section):
-    """A vocabulary list that a trainer's own program makes from the pieces of train, with their counts."""
+    """A vocabulary list that a trainer's own program makes from the train pieces and their counts."""
 
     trainer: Literal[
         "fairseq", "joey", "marian", "opennmt_py", "opennmt_tf", "sockeye", "subword_nmt", "tensorflow_nmt", "thumt"
     ] = Field(alias="as")
-    """fairseq, joey, marian, opennmt_py, opennmt_tf, sockeye, subword_nmt, tensorflow_nmt or thumt: whose list"""
+    """fairseq, joey, marian, opennmt_py, opennmt_tf, sockeye, subword_nmt, tensorflow_nmt or thumt: the trainer whose
+    list is written"""
     joint: Annotated[tuple[Side, ...], Field(min_length=2, max_length=2)] | None = None
-    """[source, target] or [target, source], or null for a list per side: the order in which one list counts both"""
+    """[source, target] or [target, source], or null for a list per side: count both sides in one list, in this order"""
     least: Count = Field(1, ge=1)
-    """an integer >= 1: the least count of a piece"""
+    """an integer >= 1: the minimum count of a piece"""
     most: Count | None = Field(None, ge=1)
-    """an integer >= 1, or null for no limit: the number of pieces, special ones included for fairseq and marian"""
+    """an integer >= 1, or null for no limit: the maximum number of pieces; for fairseq and marian, special pieces
+    count"""
     multiple: Count = Field(1, ge=1)
     """an integer >= 1: a divisor for the size of sockeye's list"""
 
@@ -141,22 +139,20 @@ class TextOptions(OutputOptions):
     """Text files, one per side and shard, with one sentence per line."""
 
     kind: Literal["text"]
-    """text: the kind of output"""
+    """marian, huggingface, fairseq, megatron or text: the kind of output"""
     pieces: bool = True
-    """true or false: write pieces separated by spaces, or the text as it is in the corpus"""
+    """true or false: write pieces, or the corpus text"""
     vocab: tuple[ListFormat, ...] = ("list",)
-    """a list of list, eole, joey, hf_marian and subword_nmt: formats in which the vocabularies are written too: lists
-    for tensorflow/nmt and Marian, for Eole or for JoeyNMT, the files of a MarianTokenizer, and those of
-    learn-joint-bpe-and-vocab"""
+    """a list of list, eole, joey, hf_marian and subword_nmt: formats of vocabulary files to write"""
     lists: tuple[PieceList, ...] = ()
-    """a list of mappings: vocabularies as trainers make them, from the pieces of train"""
+    """a list of mappings: vocabulary lists as trainers make them, from the train pieces"""
     tags: bool = True
     """true or false: begin text lines with their corpora's tags"""
     alignments: bool = False
-    """true or false: add a third file with the links of pieces; needs a section align"""
+    """true or false: add a file with piece links; needs an align section"""
     documents: Literal["joined", "lines"] = "joined"
-    """joined or lines: with a section documents, a window on each line, or a segment on each line and an empty line
-    between documents, as Eole reads them (pieces: false)"""
+    """joined or lines: with a documents section, one window per line, or one segment per line with empty lines between
+    documents"""
 
 
 AnyOutput: TypeAlias = Annotated[

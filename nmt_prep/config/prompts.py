@@ -62,9 +62,9 @@ class PromptShare(Section):
     """A prompt, and how often it is drawn."""
 
     text: PromptText
-    """a text with {source} and other fields: the prompt"""
+    """a text with {source}: the prompt"""
     share: float = Field(1.0, gt=0, le=1e6, strict=False)
-    """a number > 0: how often it is drawn, next to the shares of the other prompts"""
+    """a number > 0: how often it is drawn, relative to the other prompts"""
 
 
 def _with_share(value: object) -> object:
@@ -88,27 +88,27 @@ class LanguageNames(Section):
     """Names of the two languages in prompts."""
 
     source: str = Field(min_length=1)
-    """a text: the name of the source language"""
+    """a text: the name of that side's language"""
     target: str = Field(min_length=1)
-    """a text: the name of the target language"""
+    """a text: the name of that side's language"""
 
 
 class PromptSettings(Section):
     """The prompts of rows for language models."""
 
     prompts: Prompts = tuple(PromptShare(text=text) for text in DEFAULT_PROMPTS)
-    """a text with {source}, or tower, alma, x-alma or translategemma, or a list of these, each of which may be {text:
-    …, share: …}: the prompts (or prompt), from which each row draws one; other fields are {source_language},
-    {target_language}, {source_code}, {target_code}, {document context}, {examples} and {glossary}"""
+    """a text with {source}, or tower, alma, x-alma or translategemma, or a list of these: the prompts, from which each
+    row draws one; other fields are {source_language}, {target_language}, {source_code}, {target_code}, {document
+    context}, {examples} and {glossary}"""
     system: PromptText | None = None
-    """a text, which may have the language fields, or null for none: the system turn"""
+    """a text, or null for none: the system turn; it may have the language fields"""
     examples: int = Field(3, ge=1, le=32)
-    """an integer from 1 to 32: how many other pairs of the corpus {examples} holds"""
+    """an integer from 1 to 32: other pairs of the corpus in {examples}"""
     glossary: Location | None = None
-    """a path, or null for none: a term file for {glossary}, with each term's source and target separated by a tab"""
+    """a path, or null for none: the term file for {glossary}, in two columns divided by tabs"""
     language_names: LanguageNames | Tag | None = None
-    """{source: …, target: …}, or a language tag, or null for en: the names of the languages, or the language that they
-    are written in"""
+    """{source: …, target: …}, or a language tag, or null for en: the language names, or the language to write them
+    in"""
 
     @model_validator(mode="before")
     @classmethod
@@ -151,11 +151,11 @@ class CausalSettings(PromptSettings):
     """How pairs become rows with one ID sequence."""
 
     template: Literal["chat"] | None = None
-    """chat, or null for the prompt, the target and the end of sentence: use the chat template of the vocabulary"""
+    """chat, or null for the prompt, the target and the end of sentence: use the vocabulary's chat template"""
     chat_template: Location | None = None
-    """a path, or null for the template beside the vocabulary: a chat template (.jinja)"""
+    """a path, or null for the template beside the vocabulary: another chat template (.jinja)"""
     variables: dict[str, Any] = Field(default_factory=dict)
-    """a mapping, such as {enable_thinking: false}: further variables of the chat template"""
+    """a mapping: variables for the chat template"""
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()

@@ -37,28 +37,28 @@ Publishable: TypeAlias = Literal["compile", "clean", "sample", "vocab", "encode"
 
 
 class DownloadSettings(Section):
-    """Options for fetching files. The keys of this section do not change the results."""
+    """Options for fetching files; they do not change the results."""
 
     parallel: Count = Field(4, ge=1, le=64)
-    """an integer from 1 to 64: how many files are fetched at once"""
+    """an integer from 1 to 64: files that are fetched at the same time"""
     retries: Count = Field(5, ge=0, le=100)
-    """an integer from 0 to 100: attempts after the first; the count restarts after progress"""
+    """an integer from 0 to 100: attempts after the first; progress restarts the count"""
     max_file_bytes: Amount = Field(100_000_000_000, ge=1)
-    """an amount of bytes >= 1, such as 100GB: a larger file is refused"""
+    """an amount of bytes >= 1, such as 100GB: the maximum size of a file"""
     max_bytes_per_second: Amount | None = Field(None, ge=1)
-    """an amount of bytes >= 1, such as 10MB, or null for no limit: bandwidth of all downloads together"""
+    """an amount of bytes >= 1, or null for no limit: the bandwidth of all downloads together"""
     cache: bool = True
-    """true or false: also keep fetched files in the cache directory, for other runs"""
+    """true or false: share fetched files with other runs, in the cache directory"""
 
     connect_seconds: ClassVar[float] = 10.0  # how long a server may take to accept a connection
     stall_seconds: ClassVar[float] = 60.0  # how long a connection may be slower than 1 KiB per second
 
 
 class ExtractSettings(Section):
-    """Limits that protect against hostile archives. The keys of this section do not change the results."""
+    """Limits that protect against hostile archives; they do not change the results."""
 
     max_member_bytes: Amount = Field(100_000_000_000, ge=1)
-    """an amount of bytes >= 1, such as 100GB: an archive with a larger member is refused"""
+    """an amount of bytes >= 1, such as 100GB: the maximum size of an archive member"""
 
     max_ratio: ClassVar[int] = 250  # of the unpacked size of an archive to its own size
     max_members: ClassVar[int] = 1_000_000  # of an archive
@@ -68,19 +68,17 @@ class SampleSettings(Section):
     """The sample of lines that the vocabularies are built from."""
 
     bytes_per_corpus: Annotated[Count, Field(ge=1)] | Literal["all"] = 100_000_000
-    """a number of bytes >= 1, or all: how much is sampled from each side in each corpus"""
+    """a number of bytes >= 1, or all: the sample size per corpus and side"""
     bytes_per_file: Count | None = Field(None, ge=1)
-    """a number of bytes >= 1, such as 1e6, or null: how much of each file is sampled, as Tensor2Tensor does, in place
-    of bytes_per_corpus; the lines are raw"""
+    """a number of bytes >= 1, or null: raw bytes to sample per file instead, as Tensor2Tensor does"""
     origin: Literal["cleaned", "raw"] = Field("cleaned", alias="from")
-    """cleaned or raw: lines that cleaning, hold_out and limit left, or all lines of the corpora; if there is none of
-    these, both are all lines"""
+    """cleaned or raw: sample the pairs after cleaning, hold_out and limit, or all lines in the files"""
     temperature: Annotated[float, Field(ge=1, strict=False)] | Literal["equal"] | None = None
-    """a number >= 1, or equal, or null for all that bytes_per_corpus allows: makes the share of each language in a
-    config with pairs proportional to its bytes to the power 1 / temperature, or all shares equal"""
+    """a number >= 1, or equal, or null for no balancing: balance languages in a config with pairs: shares are bytes to
+    the power 1 / temperature, or equal"""
 
     made: bool = False
-    """true or false: also learn from the texts that programs made (translate)"""
+    """true or false: also sample texts that programs made (translate)"""
 
     @property
     def budget(self) -> int:
@@ -104,21 +102,21 @@ class SampleSettings(Section):
 
 
 class AlignSettings(Section):
-    """Links of words, for training that needs them. Without this section, nothing is aligned."""
+    """Word alignment, for training that needs links."""
 
     symmetrize: Symmetrization = "grow-diag-final-and"
-    """intersection, union, grow-diag, grow-diag-final or grow-diag-final-and: how the links of the two directions are
-    joined"""
+    """intersection, union, grow-diag, grow-diag-final or grow-diag-final-and: how to join the links of the two
+    directions"""
     splits: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
     """a list of splits, or null for all: the splits to align"""
     pairs: Count = Field(1_000_000, ge=1000)
-    """an integer >= 1000: the maximum number of pairs to learn from, drawn at random"""
+    """an integer >= 1000: the maximum number of random pairs to learn from"""
     model: Location | None = None
-    """a path, or null to learn from the pairs: a model that nmt-prep align --save wrote"""
+    """a path, or null to learn from the pairs: a model from nmt-prep align --save"""
     learn: bool = False
-    """true or false: learn from the pairs even if there is a model, and start from the model"""
+    """true or false: with a model, start from it and also learn from the pairs"""
     words: Literal["text", "vocab"] = "text"
-    """text or vocab: link the words of the text, or the words that the steps in vocab.words make from it"""
+    """text or vocab: link the words of the text, or the words that vocab.words makes"""
 
     @property
     def learns(self) -> bool:
@@ -127,10 +125,10 @@ class AlignSettings(Section):
 
 
 class Records(CausalSettings):
-    """Options for writing the shards, and for rows of layout causal."""
+    """How shards are written; the prompt keys are for layout causal."""
 
     shards: Shards = Field(default_factory=dict)
-    """a mapping from splits to integers from 1 to 99999: the number of shards per split, by default 1"""
+    """a mapping from splits to integers from 1 to 99999: the shard count of each split, 1 by default"""
     layout: Layout = Field("example", description=LAYOUT)
     row_length: RowLength = Field(256, description=ROW_LENGTH)
 
@@ -151,25 +149,24 @@ class Records(CausalSettings):
 
 
 class Input(Section):
-    """Defaults of the functions that return batches; recorded in ``dataset.json``."""
+    """Defaults of the functions that return batches."""
 
     batch_tokens: Count = Field(4096, ge=1)
-    """an integer >= 1: the maximum number of tokens per batch on either side, padding included"""
+    """an integer >= 1: the maximum number of tokens per batch and side, with padding"""
     max_length: Count = Field(256, ge=1)
-    """an integer >= 1: pairs with a side of more ids are left out"""
+    """an integer >= 1: skip pairs with more IDs on a side"""
 
 
 class PublishSettings(Section):
-    """An object store, or another place that fsspec can write to, that receives a copy of the files for training."""
+    """An object store, or another place that fsspec can write to, for a copy of the run."""
 
     url: Annotated[str, StringConstraints(pattern=_URL), AfterValidator(lambda url: url.rstrip("/"))]
-    """a URL such as s3://bucket/prefix, gs://bucket/prefix, hf://datasets/owner/name or file:///path, without user and
-    password: where the copy goes; credentials come from the environment"""
+    """a URL such as s3://bucket/prefix or hf://datasets/owner/name, without user and password: where the copy goes"""
     stages: Annotated[tuple[Publishable, ...], Field(min_length=1)] | None = None
-    """a list of compile, clean, sample, vocab, encode, outputs and report, or null for vocab, encode, report and, if
-    there are any, outputs: the stages whose output is copied"""
+    """a list of compile, clean, sample, vocab, encode, outputs and report, or null for vocab, encode, report and any
+    outputs: the stages to copy"""
     options: dict[str, Any] = Field(default_factory=dict)
-    """a mapping without credentials: options of the fsspec file system, such as endpoint_url"""
+    """a mapping without credentials: options of the fsspec file system"""
 
     @field_validator("options")
     @classmethod
@@ -192,10 +189,9 @@ class WeightSettings(Section):
     """Each pair's weight in the loss, from one of its scores."""
 
     origin: str = Field(alias="from", pattern=r"^score:.+$")
-    """score:NAME, where NAME is a score of a corpus, or one that a rule of cleaning computes: the score to use as
-    weight, with values of at least 0"""
+    """score:NAME: the score to use, from a corpus or a cleaning rule"""
     default: float = Field(1.0, ge=0, le=3.4e38, allow_inf_nan=False)  # float32
-    """a number of at least 0: the weight of pairs without this score"""
+    """a number >= 0: the weight of pairs without the score"""
 
 
 class Config(Section):
@@ -204,53 +200,52 @@ class Config(Section):
     name: Name
     """letters, digits, dots, dashes and underscores: the data set's name, part of file names"""
     languages: ConfigLanguages
-    """{source: …, target: …}: the languages of the two sides; for several pairs of languages, give pairs instead"""
+    """{source: …, target: …}: the language pair; for several, give pairs instead"""
     pairs: Pairs | None = None
-    """a list of pairs such as en-de, {english-centric: [de, cs]}, all for all directions that the corpora of train
-    have, or null for the pair of languages: the directions to prepare; each corpus names its languages"""
+    """a list of pairs such as en-de, {english-centric: [de, cs]}, all, or null for languages: the directions to
+    prepare; all means every direction in the train corpora"""
     tag: Tag | None = None
-    """{source: <2{target}>}: the tag for corpora without a tag of their own, if there are pairs; {source} and {target}
-    stand for the languages of a pair"""
+    """{source: <2{target}>}: the default tag in a config with pairs; {source} and {target} stand for languages"""
     codes: dict[CheckedTag, Annotated[str, StringConstraints(pattern=r"^\S+$")]] = Field(default_factory=dict)
-    """a mapping such as {en: eng_Latn}: the names of languages in tags, if they differ from the language tags"""
+    """a mapping such as {en: eng_Latn}: names for the languages in tags"""
     output_dir: Location
-    """a path, relative to the working directory, ~ for the home directory: where the run writes"""
+    """a path, relative to the working directory: where the run writes"""
     seed: int = Field(ge=0, lt=2**63)
-    """an integer >= 0: seed of the sample and the shuffle; required, so that results are reproducible"""
+    """an integer >= 0: the seed for the sample, the shuffle and other random choices"""
     splits: dict[Name, Annotated[tuple[Corpus, ...], Field(min_length=1)]]
-    """lists of corpora by split: the data; train is required, others such as dev and test are optional"""
+    """lists of corpora by split: the data; train is required"""
     download: DownloadSettings = Field(default_factory=lambda: DownloadSettings())
     """a mapping: how files are fetched"""
     extract: ExtractSettings = Field(default_factory=lambda: ExtractSettings())
-    """a mapping: limits on archives"""
+    """a mapping: archive limits"""
     sample: SampleSettings = Field(default_factory=lambda: SampleSettings())
-    """a mapping: which lines the vocabularies are built from"""
+    """a mapping: the lines to build vocabularies from"""
     computed: dict[Name, ComputedValue] = Field(default_factory=dict)
-    """a mapping from names to values: numbers and texts that programs or functions compute, once for each text"""
+    """a mapping from names to values: numbers and texts from programs or functions"""
     clean: CleanSettings | None = None
-    """a mapping, or null for no cleaning: which pairs are dropped, and what is repaired"""
+    """a mapping, or null for no cleaning: what to drop and what to repair"""
     limits: LimitSettings = Field(default_factory=lambda: LimitSettings())
-    """a mapping: which pairs are dropped because of their token or piece counts, as clean-corpus-n.perl does"""
+    """a mapping: token and piece limits, as in clean-corpus-n.perl"""
     align: AlignSettings | None = None
-    """a mapping, or null for no alignment: how the words of pairs are linked"""
+    """a mapping, or null for no alignment: word alignment"""
     vocab: Vocab = Field(default_factory=lambda: T2TVocab())
-    """a mapping: the vocabularies' dialect, and their size"""
+    """a mapping: the vocabularies"""
     records: Records = Field(default_factory=lambda: Records())
-    """a mapping: how the shards are written"""
+    """a mapping: how shards are written"""
     documents: DocumentSettings | None = None
-    """a mapping, or null for single segments: how the segments of documents become examples"""
+    """a mapping, or null for single segments: how document segments become examples"""
     weight: WeightSettings | None = None
     """a mapping, or null for no weights: the weight of each pair in the loss"""
     outputs: tuple[AnyOutput, ...] = ()
     """a list of mappings with the key kind: files for other trainers, beside the records"""
     input: Input = Field(default_factory=lambda: Input())
-    """a mapping: how pairs become batches"""
+    """a mapping: the defaults of the functions that return batches"""
     training: TrainingSettings = Field(default_factory=lambda: TrainingSettings())
-    """a mapping: training stages, and modifiers for the pairs that training reads"""
+    """a mapping: training stages and modifiers"""
     engine: EngineSettings = Field(default_factory=lambda: LocalSettings())
     """a mapping: where tasks run, and their memory"""
     publish: PublishSettings | None = None
-    """a mapping, or null for no copy: an object store that receives a copy of the outputs"""
+    """a mapping, or null for no copy: an object store for a copy of the run"""
 
     @model_validator(mode="before")
     @classmethod

@@ -120,10 +120,10 @@ LANGUAGE = "a language tag such as en, zh or pt-BR"
 
 
 class Languages(Section):
-    """The languages of the two sides."""
+    """The languages of both sides."""
 
-    source: Tag = Field(description=f"{LANGUAGE}: the language of the source side")
-    target: Tag = Field(description=f"{LANGUAGE}: the language of the target side")
+    source: Tag = Field(description=f"{LANGUAGE}: the language of that side")
+    target: Tag = Field(description=f"{LANGUAGE}: the language of that side")
 
 
 _CATALOGUE = re.compile(r"(opus|mtdata|sacrebleu):")
@@ -157,11 +157,11 @@ class Urls(Section):
     """The addresses of a corpus: one archive or file for both sides, or one file per side."""
 
     both: Mirrors | None = None
-    """a URL or path, or a list of mirrors for the same file: one archive or file for both sides"""
+    """a URL, a path, or a list of mirrors: one archive or file for both sides"""
     source: Mirrors | None = None
-    """a URL or path, or a list of mirrors for the same file: the source side's file"""
+    """a URL, a path, or a list of mirrors: the file of that side"""
     target: Mirrors | None = None
-    """a URL or path, or a list of mirrors for the same file: the target side's file"""
+    """a URL, a path, or a list of mirrors: the file of that side"""
 
     def _problems(self) -> Iterator[str]:
         if (self.both is None) == (self.source is None and self.target is None):
@@ -200,6 +200,6 @@ class Checksums(Section):
     both: Sha256 | None = None
     """64 hexadecimal digits: SHA-256 of the one file for both sides"""
     source: Sha256 | None = None
-    """64 hexadecimal digits: SHA-256 of the source side's file"""
+    """64 hexadecimal digits: SHA-256 of that side's file"""
     target: Sha256 | None = None
-    """64 hexadecimal digits: SHA-256 of the target side's file"""
+    """64 hexadecimal digits: SHA-256 of that side's file"""

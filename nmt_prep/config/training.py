@@ -28,10 +28,10 @@ class StageSettings(Section):
     name: Name
     """letters, digits, dots, dashes and underscores: the name of the stage"""
     mix: Annotated[dict[Name, Weight], Field(min_length=1)]
-    """a mapping from corpora and groups to numbers >= 0: their shares of the pairs; they need not sum to 1"""
+    """a mapping from corpora and groups to numbers >= 0: relative shares of the pairs"""
     until: dict[Name, Epochs] = Field(default_factory=dict)
-    """{NAME: EPOCHS}, {rows: NUMBER}, or nothing in the last stage: when the stage ends; after epochs over a corpus or
-    group, or after a number of pairs; EPOCHS is a number > 0, or inf in the last stage"""
+    """{NAME: EPOCHS}, {rows: NUMBER}, or nothing in the last stage: when the stage ends; EPOCHS counts passes over a
+    corpus or group, NUMBER counts pairs"""
     modifiers: tuple[Modifier, ...] | None = None
     """a list like training.modifiers, or null for that list: the modifiers of the stage"""
 
@@ -53,17 +53,17 @@ class StageSettings(Section):
 
 
 class TrainingSettings(Section):
-    """How training reads the pairs. The keys in this section do not change a run's files."""
+    """How training reads the pairs; these keys do not change the run's other files."""
 
     groups: dict[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(default_factory=dict)
-    """a mapping from names to lists of corpora: corpus groups that stages refer to by one name"""
+    """a mapping from names to lists of corpora: names for groups of corpora"""
     stages: tuple[StageSettings, ...] = ()
-    """a list of mappings: the training stages, in order; without stages all pairs are read in each epoch"""
+    """a list of mappings: the training stages, in order"""
     subwords: dict[Side, Annotated[dict[Literal["alpha", "nbest", "dropout"], Weight], Field(min_length=1)]] = Field(
         default_factory=dict
     )
-    """a mapping such as {source: {alpha: 0.5}, target: {dropout: 0.1}}: options of subword sampling, which draws other
-    subwords in each epoch; alpha and nbest for unigram models, dropout for BPE"""
+    """a mapping such as {source: {alpha: 0.5}, target: {dropout: 0.1}}: subword regularization: alpha and nbest for
+    unigram models, dropout for BPE"""
     modifiers: tuple[Modifier, ...] = ()
     """a list of mappings such as {UpperCase: 0.1}: modifiers with their probabilities and options, in order"""
 

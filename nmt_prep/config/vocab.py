@@ -16,7 +16,7 @@ from nmt_prep.config.section import Count, Mirrors, Section, default_kind, is_hu
 DialectName: TypeAlias = Literal["t2t", "byte_bpe", "sentencepiece", "subword_nmt"]
 """The dialects of which vocabularies can be trained."""
 
-_KIND = "t2t, byte_bpe, sentencepiece or subword_nmt: the dialect"
+_KIND = "t2t, byte_bpe, sentencepiece or subword_nmt: the tokenizer type"
 
 IDS, TAG = "{ids}", "{tag}"
 
@@ -33,16 +33,16 @@ def _frame(text: str) -> str:
 FrameText = Annotated[str, AfterValidator(_frame)]
 
 _FRAME = (
-    "pieces separated by spaces, with {ids} once and {tag} at most once, such as '{tag} {ids} </s>', or null for the "
-    "tag, the ids and the end of sentence"
+    "pieces separated by spaces, with {ids} once and {tag} at most once, or null for {tag}, {ids} and the end of "
+    "sentence: the rows of that side"
 )
 
 
 class FrameTexts(Section):
-    """The special pieces around the ids of each row."""
+    """The special pieces around each row."""
 
-    source: FrameText | None = Field(None, description=f"{_FRAME}: the rows of the source side")
-    target: FrameText | None = Field(None, description=f"{_FRAME}: the rows of the target side")
+    source: FrameText | None = Field(None, description=_FRAME)
+    target: FrameText | None = Field(None, description=_FRAME)
 
     def of(self, side: Side) -> str | None:
         """Returns the frame of a side; None for the default frame."""
@@ -62,19 +62,19 @@ _TRAINING = ("size", "merges", "total_symbols", "shared", "reserved")
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$")]
 
-_FILE = "a path relative to the config file, a URL, an id (hf:…), or a list of mirrors: the vocabulary file"
+_FILE = "a path, a URL, an id (hf:…), or a list of mirrors"
 
 
 _Steps: TypeAlias = tuple[str | dict[str, Any], ...]
-_STEPS = "a list of steps, such as [{moses: {aggressive: true}}, lowercase]"
+_STEPS = "a list of steps"
 
 
 class WordSteps(Section):
     """Steps that make words from text before a vocabulary encodes it: the same for both sides, or one list per side."""
 
-    both: _Steps | None = Field(None, description=f"{_STEPS}: the steps of both sides")
-    source: _Steps = Field((), description=f"{_STEPS}: the steps of the source side")
-    target: _Steps = Field((), description=f"{_STEPS}: the steps of the target side")
+    both: _Steps | None = Field(None, description=f"{_STEPS}: the steps for both sides")
+    source: _Steps = Field((), description=f"{_STEPS}: the steps of that side")
+    target: _Steps = Field((), description=f"{_STEPS}: the steps of that side")
 
     def _problems(self) -> Iterator[str]:
         if self.both is not None and (self.source or self.target):
@@ -104,9 +104,9 @@ _StepsOfSides = Annotated[WordSteps, BeforeValidator(per_side, json_schema_input
 class VocabFiles(Section):
     """The vocabulary files of the two sides: one for both, or one each."""
 
-    both: Mirrors | None = Field(None, description=f"{_FILE} of both sides")
-    source: Mirrors | None = Field(None, description=f"{_FILE} of the source side")
-    target: Mirrors | None = Field(None, description=f"{_FILE} of the target side")
+    both: Mirrors | None = Field(None, description=f"{_FILE}: the vocabulary file for both sides")
+    source: Mirrors | None = Field(None, description=f"{_FILE}: the vocabulary file of that side")
+    target: Mirrors | None = Field(None, description=f"{_FILE}: the vocabulary file of that side")
 
     def _problems(self) -> Iterator[str]:
         sides = (self.source is not None) + (self.target is not None)
@@ -127,8 +127,7 @@ _FilesOfSides = Annotated[VocabFiles, BeforeValidator(per_side, json_schema_inpu
 
 
 _COMPARE = (
-    "a list of at most four paths relative to the config file, URLs or ids of models (hf:owner/name): vocabularies "
-    "that the report compares with those of the run"
+    "a list of at most four paths, URLs or ids (hf:owner/name): vocabularies to compare with the run's in the report"
 )
 Compared = Annotated[tuple[Mirrors, ...], Field(max_length=4, description=_COMPARE)]
 
@@ -137,25 +136,24 @@ class PruneSettings(Section):
     """Which pieces of an existing vocabulary stay. Special pieces, bytes and added tokens always do."""
 
     min_count: Count = Field(1, ge=1)
-    """an integer >= 1: pieces that occur less often in the pairs of all splits go"""
+    """an integer >= 1: remove pieces that occur less often in all splits"""
     keep: tuple[Annotated[int, Field(ge=0)] | Text, ...] = ()
-    """a list of ids and pieces: pieces that stay although they are rare"""
+    """a list of ids and pieces: rare pieces to keep"""
     strict: bool = False
-    """true or false: make it an error if any line then has other pieces, instead of a warning"""
+    """true or false: fail, instead of warn, if a line gets other pieces"""
 
 
 class ExtendSettings(Section):
-    """New pieces for an existing vocabulary, whose ids follow the old ones."""
+    """New pieces for an existing vocabulary, whose IDs follow the old ones."""
 
     size: Count = Field(0, ge=0)
-    """an integer >= 0: the number of new pieces that the pairs of train give"""
+    """an integer >= 0: the number of new pieces from the train pairs"""
     characters: bool = True
-    """true or false: characters without a piece come first"""
+    """true or false: add characters without a piece first"""
     tokens: tuple[Text, ...] = ()
-    """a list of strings, none of them empty or with a NUL character: special tokens to add, such as tags"""
+    """a list of strings, none of them empty or with a NUL character: special tokens to add"""
     strict: bool = False
-    """true or false: make it an error if more than 0.1 % of the held-out words in the other languages change, instead
-    of a warning"""
+    """true or false: fail, instead of warn, if more than 0.1 % of held-out words in other languages change"""
 
     def _problems(self) -> Iterator[str]:
         if not self.size and not self.tokens:
@@ -165,28 +163,28 @@ class ExtendSettings(Section):
 
 
 class ExistingVocab(Section):
-    """Vocabularies that exist already, in files of any dialect."""
+    """Vocabularies that exist already, in files of any tokenizer type."""
 
-    kind: str | None = Field(None, description=f"{_KIND}, which the files must have")
+    kind: str | None = Field(None, description=f"{_KIND} of the files")
     files: _FilesOfSides = Field(alias="from")
-    """a path relative to the config file, a URL, an id of a model (hf:owner/name), a list of mirrors, or {source: …,
-    target: …}: existing vocabulary files, used instead of training"""
+    """a path relative to the config file, a URL, an id (hf:owner/name), a list of mirrors, or {source: …, target: …}:
+    the vocabulary files"""
     id_layout: Literal["sentencepiece", "fairseq"] | None = None
-    """sentencepiece or fairseq: how the pieces of a SentencePiece model are numbered"""
+    """sentencepiece or fairseq: the ID layout of a SentencePiece model"""
     ids: _FilesOfSides | None = None
-    """as from, or null: JSON files that give each piece in a SentencePiece model its id, such as a MarianTokenizer's
-    vocab.json; or for subword_nmt codes, vocabularies with pieces and counts"""
+    """as from, or null: JSON files with the ID of each piece, such as vocab.json; for subword_nmt, vocabularies with
+    counts"""
     threshold: int | None = Field(None, ge=1)
-    """an integer >= 1, or null for any: the minimum count of a subword_nmt piece in ids that is not undone"""
+    """an integer >= 1, or null for any: the minimum count in ids of a subword_nmt piece"""
     frame: FrameTexts = FrameTexts()
-    """{source: …, target: …}: the special pieces around the ids of each row"""
+    """{source: …, target: …}: the special pieces around each row"""
     prune: PruneSettings | None = None
-    """a mapping, or null for all pieces: which pieces stay"""
+    """a mapping, or null for all pieces: which pieces to keep"""
     extend: ExtendSettings | None = None
-    """a mapping, or null for none: which pieces are added"""
+    """a mapping, or null for none: which pieces to add"""
     compare: Compared = ()
     words: _StepsOfSides = WordSteps()
-    """a list of steps, or {source: …, target: …}: what makes words of text before it is encoded"""
+    """a list of steps, or {source: …, target: …}: steps that make words before encoding"""
 
     def _problems(self) -> Iterator[str]:
         if self.prune is not None and self.extend is not None:
@@ -253,14 +251,14 @@ class VocabOptions(Section):
     size: Count = Field(8192, ge=1)
     """an integer >= 1: the number of pieces (approximate for t2t)"""
     shared: bool = False
-    """true or false: build one vocabulary for both sides instead of one per side"""
+    """true or false: build one vocabulary for both sides"""
     reserved: tuple[Text, ...] = ()
     """a list of strings, none of them empty or with a NUL character: pieces that the vocabulary always has"""
     frame: FrameTexts = FrameTexts()
-    """{source: …, target: …}: the special pieces around the ids of each row"""
+    """{source: …, target: …}: the special pieces around each row"""
     compare: Compared = ()
     words: _StepsOfSides = WordSteps()
-    """a list of steps, or {source: …, target: …}: what makes words of text before it is encoded"""
+    """a list of steps, or {source: …, target: …}: steps that make words before encoding"""
 
     @property
     def one_file(self) -> bool:
@@ -297,7 +295,7 @@ class T2TVocab(VocabOptions):
 
     kind: Literal["t2t"] = Field("t2t", description=_KIND)
     max_subtoken_length: int | None = Field(200, ge=1)
-    """an integer >= 1, or null for no limit: pieces have fewer characters than this"""
+    """an integer >= 1, or null for no limit: pieces are shorter than this"""
 
     @property
     def special_pieces(self) -> tuple[str, ...]:
@@ -320,15 +318,15 @@ class ByteBPEVocab(VocabOptions):
 
     kind: Literal["byte_bpe"] = Field(description=_KIND)
     min_frequency: int = Field(0, ge=0)
-    """an integer >= 0: pairs that occur less often are not merged"""
+    """an integer >= 0: the minimum count of a merge"""
     pattern: Text | None = None
     """a regular expression, or null for GPT-2's: the pattern of a pretoken"""
     pad: Text = "<pad>"
-    """a string: the special token with id 0"""
+    """a string: the special token with ID 0"""
     eos: Text = "<EOS>"
-    """a string: the special token with id 1"""
+    """a string: the special token with ID 1"""
     bos: Text | None = None
-    """a string, or null for no such token: the special token with id 2"""
+    """a string, or null for no such token: the special token with ID 2"""
 
     @property
     def special_pieces(self) -> tuple[str, ...]:
@@ -350,17 +348,17 @@ class SentencePieceVocab(VocabOptions):
 
     kind: Literal["sentencepiece"] = Field(description=_KIND)
     model_type: Literal["unigram", "bpe"] = "unigram"
-    """unigram or bpe: the kind of model"""
+    """unigram or bpe: the model type"""
     character_coverage: float = Field(0.9995, ge=0.98, le=1)
-    """a number from 0.98 to 1: the share of the text's characters that get pieces"""
+    """a number from 0.98 to 1: the share of characters that get pieces"""
     byte_fallback: bool = False
-    """true or false: spell characters without a piece as bytes"""
+    """true or false: encode characters without a piece as bytes"""
     normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = "nmt_nfkc"
-    """nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity: how text is normalized first"""
+    """nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity: the normalization before encoding"""
     id_layout: Literal["sentencepiece", "fairseq", "marian"] = "sentencepiece"
-    """sentencepiece, fairseq or marian: how the special pieces are numbered"""
+    """sentencepiece, fairseq or marian: the ID layout of the special pieces"""
     options: dict[str, Any] = Field(default_factory=dict)
-    """a mapping: further options of the sentencepiece library, by name"""
+    """a mapping: more options of the sentencepiece library"""
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
@@ -403,19 +401,19 @@ class SubwordNMTVocab(VocabOptions):
 
     kind: Literal["subword_nmt"] = Field(description=_KIND)
     size: Count = Field(0, ge=0)
-    """0: merges or total_symbols decides on the number of pieces"""
+    """0: set merges or total_symbols instead"""
     merges: Count | None = Field(None, ge=1)
     """an integer >= 1, or null for 10,000: the number of merges"""
     total_symbols: Count | None = Field(None, ge=1)
     """an integer >= 1, or null: the number of merges and characters together, instead of merges"""
     min_frequency: int = Field(2, ge=0)
-    """an integer >= 0: pairs that occur less often are not merged"""
+    """an integer >= 0: the minimum count of a merge"""
     joint: bool = False
-    """true or false: learn the codes from both sides together, but keep a vocabulary for each, and its threshold"""
+    """true or false: learn the codes from both sides, but keep a vocabulary for each side"""
     threshold: int | None = Field(None, ge=1)
-    """an integer >= 1, or null: merges that made pieces that occur less often in the sample are undone"""
+    """an integer >= 1, or null: undo merges whose pieces occur less often in the sample"""
     separator: Text = "@@"
-    """a string: the mark of pieces that do not end a word"""
+    """a string: the mark on pieces that do not end a word"""
     glossaries: tuple[Text, ...] = ()
     """a list of regular expressions: text that stays whole"""
 

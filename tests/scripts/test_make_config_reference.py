@@ -16,14 +16,15 @@ def page_of(properties: dict[str, Any], **definitions: Any) -> list[str]:
     """Returns the rows and headings of the page of a small schema."""
     schema = {"description": "A schema.", "required": ["name"], "properties": properties, "$defs": definitions}
     text = Reference(schema).page().removeprefix(make_config_reference.INTRODUCTION)
-    return [line for line in text.splitlines() if line and not line.startswith(("| ---", "| Key"))]
+    return [line for line in text.splitlines() if line and not line.startswith(("|---", "| Key"))]
 
 
 @pytest.fixture
 def examples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gives the keys of small schemas an example."""
-    keys = ("name", "size", "memory", "tag", "shards", "splits", "vocab", "corpus.url", "corpus.url.both", "vocab.size")
-    monkeypatch.setattr(make_config_reference, "EXAMPLES", dict.fromkeys(keys, "x"))
+    keys = ("name", "size", "memory", "tag", "shards", "splits", "vocab", "corpus.url", "corpus.size", "vocab.size")
+    more = ("name.source", "name.target", "vocab.b.name")
+    monkeypatch.setattr(make_config_reference, "EXAMPLES", dict.fromkeys(keys + more, "x"))
 
 
 def test_the_page_is_current() -> None:
@@ -35,12 +36,15 @@ def test_the_page_is_current() -> None:
 def test_every_key_has_a_row_and_a_valid_example() -> None:
     schema = json_schema()
     reference = Reference(schema)
-    rows = re.findall(r"^\| (?:<a id=\"([^\"]+)\"></a>)?`([\w-]+)` \|", reference.page(), re.MULTILINE)
-    anchors = [name for name, _ in rows if name]
+    page = reference.page()
+    keys = re.findall(r"(?:^\| |<a id=\"([^\"]+)\"></a>)`(?:[\w\-\[\]*]+\.)*([\w-]+)`(?=,| \|)", page, re.MULTILINE)
+    anchors = [name for name, _ in keys if name]
     assert len(anchors) == len({*anchors}) > 250
-    assert {key for _, key in rows} == {
+    assert {key for _, key in keys} == {
         key for model in (schema, *schema["$defs"].values()) for key in model["properties"]
     }
+    targets = {*anchors, *(anchor(heading) for heading in re.findall("^## (.*)", page, re.MULTILINE))}
+    assert {*re.findall(r"\(#([^)]+)\)", page)} <= targets
     for name, (shown, value) in reference.examples.items():
         given = parse_yaml(f"key: {shown}", name)[0]["key"]
         jsonschema.Draft202012Validator({**value, "$defs": schema["$defs"]}).validate(given)
@@ -77,12 +81,12 @@ def test_types_defaults_and_allowed_values() -> None:
             "memory": {
                 "anyOf": [{"type": "integer"}, {"type": "string"}],
                 "default": 2_000_000_000,
-                "description": "an amount: max",
+                "description": "an amount of bytes: max",
             },
             "tag": {
                 "anyOf": [{"type": "string"}, {"type": "null"}],
                 "default": None,
-                "description": "{source: <2zh>}, a|b or null: a piece",
+                "description": "{source: <2zh>}, a|b, or null: a piece",
             },
             "shards": {
                 "type": "object",
@@ -94,24 +98,25 @@ def test_types_defaults_and_allowed_values() -> None:
     ) == [
         "## Top level",
         "A schema.",
-        '| <a id="name"></a>`name` | text | required | `name: x` | Part of file names. Allowed: letters. |',
-        '| <a id="size"></a>`size` | integer | `8192` | `size: x` | The number of pieces. Allowed: an integer >= 1. |',
-        '| <a id="memory"></a>`memory` | [amount](#amounts) | `2GB` | `memory: x` | Max. Allowed: an amount. |',
-        (
-            '| <a id="tag"></a>`tag` | text or null | `null` | `tag: x` '
-            "| A piece. Allowed: `{source: <2zh>}`, a\\|b or null. |"
-        ),
-        '| <a id="shards"></a>`shards` | mapping to integer | `{}` | `shards: x` | How many. Allowed: by split. |',
-        '| <a id="on"></a>`on` | true or false | `true` | `on: false` | Whether. |',
+        '| <a id="name"></a>`name` | letters | required | `x` | Part of file names. |',
+        '| <a id="size"></a>`size` | integer >= 1 | `8192` | `x` | Number of pieces. |',
+        '| <a id="memory"></a>`memory` | [amount](#amounts) | `2GB` | `x` | Max. |',
+        '| <a id="tag"></a>`tag` | `{source: <2zh>}`, a\\|b | `null` | `x` | A piece. |',
+        '| <a id="shards"></a>`shards` | by split | `{}` | `x` | How many. |',
+        '| <a id="on"></a>`on` | boolean | `true` | `false` | Whether. |',
     ]
 
 
 @pytest.mark.usefixtures("examples")
-def test_a_section_follows_the_one_that_refers_to_it() -> None:
+def test_the_keys_of_a_mapping_follow_it_or_have_a_section() -> None:
     def section(description: str, **properties: Any) -> dict[str, Any]:
         return {"description": description, "properties": properties}
 
+    def named(name: str, description: str) -> dict[str, Any]:
+        return {"$ref": f"#/$defs/{name}", "description": description}
+
     kind, size = {"type": "string"}, {"type": "integer", "description": "a number: the size"}
+    side = {"type": "string", "description": "a URL: of that side"}
     assert page_of(
         {
             "splits": {
@@ -122,42 +127,42 @@ def test_a_section_follows_the_one_that_refers_to_it() -> None:
             "vocab": {
                 "discriminator": {},
                 "oneOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}],
-                "description": "a mapping: the dialect",
+                "description": "a mapping: the type",
             },
+            "name": named("Urls", "a mapping: the name"),
         },
-        Corpus=section("A corpus.", url={"$ref": "#/$defs/Urls", "description": "a URL: where it is"}),
-        Urls=section("Addresses.", both={"type": "string", "description": "a URL: for both sides"}),
-        A=section("First.", kind={"const": "a_1", "default": "a_1", "description": "a_1: the kind"} | kind, size=size),
-        B=section("Second.", kind={"const": "b", "default": "b", "description": "b: the kind"} | kind, size=size),
+        Corpus=section("A corpus.", url=named("Urls", "a URL: where it is"), size=size),
+        Urls=section("Addresses.", source=side, target=side),
+        A=section(
+            "First.", kind={"const": "a_1", "default": "a_1", "description": "1 or 2: the kind"} | kind, size=size
+        ),
+        B=section("Second.", kind={"const": "b", "description": "1 or 2: the kind"} | kind, size=size, name=size),
     ) == [
         "## Top level",
         "A schema.",
+        '| <a id="splits"></a>`splits` | lists by split ([corpus](#corpus)) | `{}` | `x` | Data. |',
         (
-            '| <a id="splits"></a>`splits` | mapping to list of [corpus](#corpus) | `{}` | `splits: x` '
-            "| The data. Allowed: lists by split. |"
+            '| <a id="vocab"></a>`vocab` | mapping ([a_1](#vocab-of-kind-a_1), [b](#vocab-of-kind-b)) '
+            "| `{}` | `x` | Type. |"
         ),
+        '| <a id="name"></a>`name` | mapping | required | `x` | Name. |',
         (
-            '| <a id="vocab"></a>`vocab` | [vocab of kind a_1](#vocab-of-kind-a_1) or '
-            "[vocab of kind b](#vocab-of-kind-b) | as listed there | `vocab: x` | The dialect. |"
+            '| <a id="name.source"></a>`name.source`, <a id="name.target"></a>`name.target` | URL | none | `x`, `x` '
+            "| Of that side. |"
         ),
         "## corpus",
         "A corpus.",
-        (
-            '| <a id="corpus.url"></a>`url` | [corpus.url](#corpusurl) | as listed there | `url: x` '
-            "| Where it is. Allowed: a URL. |"
-        ),
-        "## corpus.url",
-        "Addresses.",
-        '| <a id="corpus.url.both"></a>`both` | text | none | `both: x` | For both sides. Allowed: a URL. |',
+        '| <a id="corpus.url"></a>`url` | URL ([name](#name)) | `{}` | `x` | Where it is. |',
+        '| <a id="corpus.size"></a>`size` | number | none | `x` | Size. |',
         "## vocab of every kind",
         "Keys of every kind.",
-        '| <a id="vocab.size"></a>`size` | integer | none | `size: x` | The size. Allowed: a number. |',
+        '| <a id="vocab.kind"></a>`kind` | 1 or 2 | `a_1` | `a_1` | Kind. |',
+        '| <a id="vocab.size"></a>`size` | as [corpus.size](#corpus.size) | none | `x` |  |',
         "## vocab of kind a_1",
         "First.",
-        '| <a id="vocab.a_1.kind"></a>`kind` | text | `a_1` | `kind: a_1` | The kind. Allowed: a_1. |',
         "## vocab of kind b",
         "Second.",
-        '| <a id="vocab.b.kind"></a>`kind` | text | `b` | `kind: b` | The kind. Allowed: b. |',
+        '| <a id="vocab.b.name"></a>`name` | number | none | `x` | Size. |',
     ]
 
 

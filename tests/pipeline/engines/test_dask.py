@@ -305,14 +305,14 @@ def test_unknown_options_are_refused() -> None:
             {"kind": "dask", "scheduler": "a:1"},
             (
                 "engine.scheduler: found the text 'a:1'; allowed: an address such as tcp://host:8786, or null: "
-                "a scheduler that is already running"
+                "a running scheduler"
             ),
         ),
         (
             {"kind": "dask", "cluster": {"kind": "slurm", "workers": 1}},
             (
-                "engine.cluster.kind: found the text 'slurm'; allowed: local: processes on this machine; start any "
-                "other cluster yourself, and give its address as engine.scheduler"
+                "engine.cluster.kind: found the text 'slurm'; allowed: local: processes on this machine; for any other "
+                "cluster, give its address as scheduler"
             ),
         ),
         (

@@ -90,7 +90,7 @@ records: {shards: {train: 0}}
         "c.yaml: 10 problems",
         (
             "  engine.memory (line 13): found the text '2 parsecs'; "
-            "allowed: an amount of memory >= 256MB, such as 512MB or 2GB: limit for all processes of the "
+            "allowed: an amount of memory >= 256MB, such as 512MB or 2GB: the limit for all processes of the "
             "run together"
         ),
         (
@@ -103,12 +103,12 @@ records: {shards: {train: 0}}
         ),
         (
             "  records.shards.train (line 14): found the number 0; "
-            "allowed: a mapping from splits to integers from 1 to 99999: the number of shards per split, by default "
-            "1"
+            "allowed: a mapping from splits to integers from 1 to 99999: the shard count of each split, 1 by "
+            "default"
         ),
         (
-            "  seed (line 4): found the text 'one'; allowed: an integer >= 0: seed of the sample and the shuffle; "
-            "required, so that results are reproducible"
+            "  seed (line 4): found the text 'one'; allowed: an integer >= 0: the seed for the sample, the shuffle "
+            "and other random choices"
         ),
         (
             "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: both_directions, "
@@ -118,11 +118,11 @@ records: {shards: {train: 0}}
         ),
         (
             "  splits.train.1.url (line 11): found an empty list; "
-            "allowed: a URL or path, or a list of mirrors for the same file: one archive or file for both sides"
+            "allowed: a URL, a path, or a list of mirrors: one archive or file for both sides"
         ),
         (
             "  vocab.shared (line 12): found the text 'maybe'; "
-            "allowed: true or false: build one vocabulary for both sides instead of one per side"
+            "allowed: true or false: build one vocabulary for both sides"
         ),
         (
             "  vocab.sise (line 12): unknown key; did you mean 'size'? (allowed here: compare, frame, kind, "

@@ -384,7 +384,7 @@ def test_foreign_manifests(scene: Scene) -> None:
     ("publish", "problem"),
     [
         ({"url": "/a/path"}, "publish.url"),
-        ({"url": "s3://user:password@bucket/x"}, "file:///path, without user and password"),
+        ({"url": "s3://user:password@bucket/x"}, "hf://datasets/owner/name, without user and password"),
         (
             {"options": {"client_kwargs": {"aws_secret_access_key": "x"}}},
             "leave aws_secret_access_key out of the config",

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,7 +54,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "bpe_train": Benchmark(readme=NOT_IN_README),
     "subword_nmt": Benchmark(readme="learn.*English"),
     "sentencepiece_encode": Benchmark(readme=NOT_IN_README),
-    "sentencepiece_train": Benchmark(("--sizes", "8000"), "unigram training, English"),
+    "sentencepiece_train": Benchmark(("--sizes", "8000"), "training, unigram, English"),
     "words": Benchmark(readme=NOT_IN_README),
     "recipes": Benchmark(readme=NOT_IN_README),
     "clean": Benchmark(),
@@ -177,26 +178,41 @@ def with_table(text: str, runs: Mapping[str, Any], *, chosen: bool) -> str:
 
 
 def table(runs: Mapping[str, Any], *, chosen: bool) -> str:
-    """Returns the machines and a Markdown table with a row for each figure."""
-    lines = [
-        f"{describe(runs)}\n",
-        "| what | peer | nmt_prep | peer's figure | times as fast: wall-clock (processor time) | command |",
-        "|---|---|---|---|---|---|",
-    ]
+    """Returns the machines and a Markdown table with a row for each figure.
+
+    Among all figures, those of one benchmark follow a row with its command and with what they have in common.
+    """
+    columns = ["what", "peer", "nmt_prep", "peer's figure", "times as fast: wall-clock (processor time)"]
+    columns += ["command"] if chosen else []
+    lines = [f"{describe(runs)}\n", row(columns), f"|{'---|' * len(columns)}"]
     for name, run_of in runs.items():
-        for figure in map(Figure.from_json, run_of["figures"]):
-            if chosen and not re.search(BENCHMARKS[name].readme, f"{figure.what}, {figure.peer}"):
-                continue
-            cells = [
-                figure.what,
-                figure.peer,
-                " / ".join(amount(figure, spent) for spent in figure.ours),
-                " / ".join(dict.fromkeys(amount(figure, spent) for spent in figure.theirs)),
-                " / ".join(map(ratio, figure.ratios())),
-                f"`{command(name)}`",
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
+        figures = [*map(Figure.from_json, run_of["figures"])]
+        if chosen:
+            shown = [each for each in figures if re.search(BENCHMARKS[name].readme, f"{each.what}, {each.peer}")]
+            lines += [row([figure.what, *cells(figure), f"`{command(name)}`"]) for figure in shown]
+            continue
+        parts = [figure.what.split(", ") for figure in figures]
+        same = [part for part in parts[0] if all(part in others for others in parts)]
+        title = f"**{', '.join(same)}** `{command(name)}`".removeprefix("**** ")
+        if len(figures) == 1:
+            lines.append(row([title, *cells(figures[0])]))
+            continue
+        peer = figures[0].peer if len({figure.peer for figure in figures}) == 1 else ""
+        lines.append(row([title, peer, "", "", ""]))
+        for figure, each in zip(figures, parts, strict=True):
+            own = replace(figure, peer="" if peer else figure.peer)
+            lines.append(row([", ".join(part for part in each if part not in same), *cells(own)]))
     return "\n".join(lines) + "\n"
+
+
+def cells(figure: Figure) -> list[str]:
+    """Returns the peer, both amounts and the ratios of a figure."""
+    ratios = " / ".join(map(ratio, figure.ratios()))
+    return [figure.peer, amounts(figure, figure.ours), amounts(figure, figure.theirs), ratios]
+
+
+def row(values: Sequence[str]) -> str:
+    return f"| {' | '.join(values)} |"
 
 
 def describe(runs: Mapping[str, Any]) -> str:
@@ -205,6 +221,15 @@ def describe(runs: Mapping[str, Any]) -> str:
     machines = {f"{m['processor']}, {m['cores']} cores": None for m in (found["machine"] for found in runs.values())}
     days = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     return f"Measured {days} on {'; '.join(machines)}."
+
+
+def amounts(figure: Figure, times: Sequence[Spent]) -> str:
+    """Returns times or speeds by the clock, each once, with one unit if they have the same."""
+    found = [*dict.fromkeys(amount(figure, spent) for spent in times)]
+    units = {text.partition(" ")[2] for text in found}
+    if len(units) == 1:
+        return " / ".join(text.partition(" ")[0] for text in found) + f" {units.pop()}"
+    return " / ".join(found)
 
 
 def amount(figure: Figure, spent: Spent) -> str:

@@ -126,9 +126,7 @@ def compare(name: str, text: str, lines: list[str], trained: ByteBPETokenizer, p
         f"{theirs.processor / ours[1].processor:5.1f} times as fast; {'same ids' if same else 'OTHER IDS'}",
         flush=True,
     )
-    what = (
-        f"byte-level BPE encoding with the pattern of {name}, {text}, one thread, first call / later calls, identical"
-    )
+    what = f"byte-level BPE encoding, pattern of {name}, {text}, one thread, first call / later calls, identical"
     record(Figure(what, "MB/s", ours, with_version(library), [theirs] * 2, size))
     return same
 

@@ -98,7 +98,7 @@ def main() -> None:
         fill, peer_fill = tokens / (rows * ROW), tokens / (len(packed) * factor * ROW)
         print(f"rows counted in {counted.clock:.1f} s, read in {own.clock:.1f} s, filled {fill:.2%}")
         print(f"pack_dataset: {theirs.clock:.1f} s, filled {peer_fill:.2%}", flush=True)
-        work = f"{sequences / 1e6:.2g} million sequences packed into rows of {ROW} ids"
+        work = f"{sequences / 1e6:.2g} million sequences packed into rows of {ROW} IDs"
         fills = f"filled {fill:.2%} (the peer {peer_fill:.2%})"
         show(Figure(f"{work}, {fills}", "s", [own], f"{with_version('trl')}, pack_dataset", [theirs]))
         _, loaded = spent(lambda: cells_in(Batches(run, "train", **ours)))
@@ -107,7 +107,7 @@ def main() -> None:
             loader: Any = DataLoader(packed, ROWS, shuffle=True, collate_fn=collator, num_workers=workers)
             _, by_peer = spent(partial(cells_in, loader))
             peer = f"{with_version('trl')}, DataLoader of {workers or 'no'} workers, collator"
-            what = f"nmt_prep.torch.Batches, packed rows of {ROW} ids for language models"
+            what = f"nmt_prep.torch.Batches, packed rows of {ROW} IDs for language models"
             show(Figure(what, "tokens/s", [loaded], peer, [by_peer.times(factor)], tokens))
 
 

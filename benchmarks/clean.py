@@ -86,7 +86,7 @@ def main() -> None:
     print(f"                                {processor * 1e9:>12,.0f} ns of processor time a pair")
     print(f"ratio: {speed / theirs:,.0f}")
     ours, peer_time = Spent(1 / speed, processor), sum(v for name, v in seconds.items() if name != TIMED_ONLY)
-    what = f"cleaning, seven of OpusFilter's filters, {tokens:.0f} words a side, {arguments.threads} threads"
+    what = f"cleaning, seven of OpusFilter's filters, {tokens:.0f} words per side, {arguments.threads} threads"
     peer_pair = Spent(peer_time, peer_time).times(1 / arguments.peer_pairs)
     what += " (the peer has one), same scores and decisions"
     record(Figure(what, "pairs/s", [ours], "opusfilter 3.3.1", [peer_pair]))

@@ -103,7 +103,7 @@ def main() -> None:
     print(f"read back, checked  {options.pairs / read.clock:12,.0f} pairs/s")
     print(f"tf.io.TFRecordWriter{options.pairs / theirs.clock:12,.0f} pairs/s, not shuffled")
     print(f"ratio               {theirs.clock / both.clock:12.1f}")
-    what = "ids to shuffled shards, one thread (the peer does not shuffle)"
+    what = "IDs to shuffled shards, one thread (the peer does not shuffle)"
     record(Figure(what, "pairs/s", [both], with_version("tensorflow"), [theirs], options.pairs))
 
 

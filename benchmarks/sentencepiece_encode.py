@@ -50,7 +50,7 @@ def compare(name: str, model: bytes, lines: list[str], repeat: int) -> bool:
             ids = np.array([i for row in lists for i in row], np.int32)
             lengths = np.array([len(row) for row in lists])
             same = np.array_equal(rows.values, ids) and np.array_equal(rows.lengths, lengths)
-    result = "same ids" if same else "OTHER IDS"
+    result = "same IDs" if same else "OTHER IDS"
     report(f"{name}, one thread, first call / later calls, {result}", "MB", our_times, their_times, size, size)
     return same
 
@@ -72,7 +72,7 @@ def compare_samples(name: str, model: bytes, lines: list[str], repeat: int) -> b
     count, their_count = len(rows.values), sum(len(row) for row in lists)
     near = abs(count / their_count - 1) < _NEAR
     how = " ".join(f"{option} {strength}" for option, strength in options.items())
-    result = f"{count / their_count:.3f} times as many ids" if near else "ANOTHER NUMBER OF IDS"
+    result = f"{count / their_count:.3f} times as many IDs" if near else "ANOTHER NUMBER OF IDS"
     report(
         f"{name}, {how}, one thread, first call / later calls, {result}",
         "M ids",

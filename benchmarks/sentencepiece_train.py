@@ -57,7 +57,7 @@ def compare(name: str, lines: list[str], settings: dict[str, Any], repeat: int) 
     fast, slow = (best([run.spent for run in runs]) for runs in (ours, theirs))
     size = megabytes(lines)
     memory, their_memory = (min(run.memory for run in runs) / size / 1e6 for runs in (ours, theirs))
-    what = f"SentencePiece {settings['model_type']} training, {name}, {size:.1f} MB, {settings['vocab_size']:,} pieces"
+    what = f"SentencePiece training, {settings['model_type']}, {name}, {size:.1f} MB, {settings['vocab_size']:,} pieces"
     record(Figure(f"{what}, all cores, {agreement}", "s", [fast], with_version("sentencepiece"), [slow]))
     print(
         f"{what}: nmt_prep {fast.clock:.2f} s, sentencepiece {slow.clock:.2f} s, "

@@ -20,8 +20,10 @@ from tests.training.outputs.runs import run_outputs
 
 ROOT = Path(__file__).resolve().parents[3]
 SECTION = (ROOT / "docs/outputs.md").read_text("utf-8").partition("\n## Training\n")[2].partition("\n## ")[0]
-CONFIG, MARIAN, EOLE, JOEY = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", SECTION, re.DOTALL))
-MARIAN_COMMANDS, FAIRSEQ_COMMAND = re.findall(r"```sh\n(.*?)```", SECTION, re.DOTALL)
+[CONFIG] = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", SECTION, re.DOTALL))
+EXAMPLES = (ROOT / f"docs/examples/train_{name}.yaml" for name in ("marian", "eole", "joeynmt"))
+MARIAN, EOLE, JOEY = (yaml.safe_load(path.read_text("utf-8")) for path in EXAMPLES)
+MARIAN_COMMANDS, _, FAIRSEQ_COMMAND = re.findall(r"```sh\n(.*?)```", SECTION, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def test_marian(place: Path) -> None:
     assert [*paths_in(MARIAN)] == [f"runs/ende/outputs/marian/vocab.{side}.spm" for side in ("en", "de")]
     assert all((place / path).exists() for path in paths_in(MARIAN))
     prepare, _, train = MARIAN_COMMANDS.strip().rpartition("\n")
-    assert train == "marian -c marian.yml --devices 0"
+    assert train == "marian -c docs/examples/train_marian.yaml --devices 0"
     subprocess.run(["bash", "-euc", prepare], cwd=place, check=True)
     assert [len(lines_of(place / file)) for file in (*MARIAN["train-sets"], *MARIAN["valid-sets"])] == [60, 20]
     assert {line.count("\t") for line in lines_of(place / "valid.tsv")} == {1}

@@ -60,9 +60,11 @@ _BLOCK = re.compile(
 )
 _COMMENT = re.compile(r"<!-- (not run|network|needs|slow|differs|file|before|within|with|not a config): (.*?) -->")
 _READER = """
-import sys, traceback
+import os, sys, traceback
 names = {"__name__": "__main__"}
-for path in sys.stdin:
+commands = os.fdopen(os.dup(0))
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # blocks have no input
+for path in commands:
     path = path.rstrip()
     try:
         exec(compile(open(path, encoding="utf-8").read(), path, "exec"), names)

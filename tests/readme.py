@@ -18,7 +18,7 @@ def block(language: str, contains: str) -> str:
 
 
 def command_line_arguments() -> list[str]:
-    """Returns the arguments of the command under "Three ways in"."""
+    """Returns the arguments of the command under "Three ways to train"."""
     program, *arguments = block("sh", "# makes runs/toy").partition("#")[0].split()
     assert program == "nmt-prep"
     return arguments

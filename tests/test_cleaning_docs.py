@@ -6,6 +6,7 @@ import io
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
@@ -61,9 +62,8 @@ def python_block(page: str, containing: str) -> str:
 
 
 def score_pairs(place: Path, arguments: list[str], lines: str = "") -> None:
-    """Executes the program ``score_pairs.py`` of the page in this process."""
-    script = place / "score_pairs.py"
-    script.write_text(python_block((DOCS / "cleaning.md").read_text("utf-8"), "score_pairs.py"), "utf-8")
+    """Executes the example ``score_pairs.py`` in this process."""
+    script = shutil.copy(DOCS / "examples" / "score_pairs.py", place)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["score_pairs.py", *arguments])
         patch.setattr(sys, "stdin", io.StringIO(lines))

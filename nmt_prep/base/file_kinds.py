@@ -30,8 +30,8 @@ class FileKind(NamedTuple):
 
 _MAGIC = (
     (b"PAR1", FileKind("parquet", "", "Parquet")),
-    (b"\xde\x12\x04\x95", FileKind("", "", "a gettext MO catalogue (msgunfmt makes a PO file of it)")),
-    (b"\x95\x04\x12\xde", FileKind("", "", "a gettext MO catalogue (msgunfmt makes a PO file of it)")),
+    (b"\xde\x12\x04\x95", FileKind("", "", "a gettext MO catalog (msgunfmt converts it to a PO file)")),
+    (b"\x95\x04\x12\xde", FileKind("", "", "a gettext MO catalog (msgunfmt converts it to a PO file)")),
     (b"\xff\xfe", FileKind("", "utf-16", "UTF-16 text")),
     (b"\xfe\xff", FileKind("", "utf-16", "UTF-16 text")),
     (b"\x1f\x8b", FileKind("", "", "a file compressed with gzip")),

@@ -254,7 +254,7 @@ def against_problems(
             if not entry.removeprefix(FILE):
                 yield "file: must be followed by a path, such as file:extra.txt"
         elif splits is None:
-            yield f"{entry!r} is a split, which a stream does not have; name files (file:…) and ids (sacrebleu:…)"
+            yield f"{entry!r} is a split, which a stream does not have; name files (file:…) and IDs (sacrebleu:…)"
         elif entry not in splits:
             meant = did_you_mean(entry, [*splits, f"{FILE}{entry}", f"{SACREBLEU}{entry}"])
             yield f"there is no split {entry!r} (splits: {', '.join(splits)}; files are named file:…){meant}"

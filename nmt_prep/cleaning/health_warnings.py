@@ -67,7 +67,7 @@ def pair_warnings(
         share = facts.equal / facts.pairs
         text = (
             f"both sides of {facts.equal:,} of {facts.pairs:,} pairs ({share:.1%}) are the same text; "
-            "the rule copy of clean drops such pairs"
+            "clean.rules.copy drops such pairs"
         )
         yield HealthWarning("equal_sides", text, corpus, split, None, facts.equal, share)
     for side, counted in facts.sides.items():
@@ -105,7 +105,7 @@ def _length_warnings(split: str, corpus: str, languages: Languages, facts: PairF
     elif share >= _UNEVEN_SHARE and facts.uneven >= _LEAST_COUNT:
         text = (
             f"in {share:.1%} of the pairs, one side is more than three times as long as the other, allowing for the "
-            "languages; check the alignment; the rule length_ratio of clean drops such pairs"
+            "languages; check the alignment; clean.rules.length_ratio drops such pairs"
         )
         yield HealthWarning("length_ratio", text, corpus, split, None, facts.uneven, share)
 
@@ -187,7 +187,7 @@ def encoded_warnings(info: DatasetInfo, max_length: int, documented: Collection[
         if dropped >= max(_LEAST_COUNT, _LONG_SHARE * split.pairs):
             share = dropped / split.pairs
             text = (
-                f"training leaves out {dropped:,} of {split.pairs:,} pairs of {name} ({share:.1%}), because a "
+                f"training skips {dropped:,} of {split.pairs:,} pairs of {name} ({share:.1%}), because a "
                 f"{'row' if info.layout == 'causal' else 'side'} has more than {limit} tokens ({key}); raise "
                 "it, or use a larger vocabulary"
             )
@@ -248,7 +248,7 @@ def corpus_warnings(config: Config) -> Iterator[HealthWarning]:
     if public and not sets:
         yield HealthWarning(
             "no_evaluation_sets",
-            f"public corpora such as {public} may contain test sets, but they are compared with none; set "
+            f"public corpora such as {public} may contain test sets, but are not compared with any; set "
             "clean.decontaminate.against, such as [dev, test, sacrebleu:all]",
         )
 

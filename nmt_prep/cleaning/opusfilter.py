@@ -32,7 +32,7 @@ def opusfilter_rules(config: object) -> tuple[Spec, list[str]]:
     for number, step in enumerate(steps, 1):
         kind = step.get("type") if isinstance(step, Mapping) else None
         if kind != "filter":
-            left_out.append(f"step {number}, {kind}: only steps of type filter are taken over")
+            left_out.append(f"step {number}, {kind}: only steps of type filter are converted")
             continue
         for where, name, options in _filters(step, f"step {number}", left_out):
             reader = _READERS.get(name)

@@ -331,8 +331,8 @@ _BINS = 20
 class OwnBounds(Section):
     """The limits of the numbers that pass. Without limits, booleans are expected instead of numbers."""
 
-    min: float | None = Field(None, strict=False, description="a number, or null: the least that passes")
-    max: float | None = Field(None, strict=False, description="a number, or null: the most that passes")
+    min: float | None = Field(None, strict=False, description="a number, or null: the minimum that passes")
+    max: float | None = Field(None, strict=False, description="a number, or null: the maximum that passes")
 
     @model_validator(mode="after")
     def _in_order(self) -> OwnBounds:

@@ -85,7 +85,7 @@ _REMOVED_OPTIONS = {
     "--cores": "docs/scale.md has measured rates",
     "--estimate": "docs/scale.md has measured rates, memory and disk space of each stage",
     "--max-wait": "use --wait, and end it with timeout or Ctrl-C",
-    "--no-preview": "the preview takes no time to speak of",
+    "--no-preview": "the preview is nearly instant",
     "--pairs": "docs/scale.md has measured rates",
     "--stem": "words are cut as the rule translation cuts them",
     "--table": "the table has the size that the rule translation uses",

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from nmt_prep.text.computed.cache import CacheFacts
 
-_DIRECTORY = "The directory that the key cache of values names; by default, the cache directory of nmt_prep."
-_REMOVE = "Remove the values with this id, or with an id that begins so; repeatable."
-_UNUSED = "Remove the values that no run has used for this number of days."
+_DIRECTORY = "Directory given by the key cache of computed values; by default, the cache directory of nmt_prep."
+_REMOVE = "Remove the values whose ID is this or begins with this; repeatable."
+_UNUSED = "Remove the values that have been unused for this number of days."
 _ID = 8  # Digits of an id that are shown
 _DAY = 86_400
 
@@ -45,7 +45,7 @@ def cache(
     found = [*stored.caches_below(directory or column.caches_of(None, Path()))]
     for wanted in remove or ():
         if not wanted or not any(facts.directory.name.startswith(wanted) for facts in found):
-            raise typer.BadParameter(f"--remove {wanted}: there are no values with this id")
+            raise typer.BadParameter(f"--remove {wanted}: there are no values with this ID")
     if remove or unused is not None:
         ids, oldest = tuple(remove or ()), -math.inf if unused is None else time.time() - unused * _DAY
         found = [facts for facts in found if facts.directory.name.startswith(ids) or facts.used <= oldest]

@@ -99,7 +99,7 @@ def _corpus_lines(corpus: CorpusFacts, languages: Languages) -> Iterator[str | T
     for side, seen in corpus.languages.items():
         if seen.lines:
             shares = ", ".join(f"{name} {share:.0%}" for name, share in seen.shares.items())
-            unknown = "" if seen.fitting is not None else f" (the model does not know {seen.language})"
+            unknown = "" if seen.fitting is not None else f" (the model does not include {seen.language})"
             yield f"  languages of {side}: {shares} of {seen.lines} lines{unknown}"
     if corpus.first:
         yield _table(corpus.first, languages)

@@ -62,7 +62,7 @@ def lock(
     without NAME, the new files of all corpora.
     """
     if names and not update:
-        raise typer.BadParameter(f"{' '.join(names)}: names of corpora go with --update")
+        raise typer.BadParameter(f"{' '.join(names)}: names of corpora need --update")
     with interruptible(), progress_on(open_console(quiet=quiet)) as progress:
         _run_download(config, overrides, progress, renew=(names or True) if update else False)
 

@@ -33,9 +33,9 @@ def find(
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for OPUS and the hub.")] = 1.2,
     as_json: JsonOption = False,
 ) -> None:
-    """List the corpora that OPUS, mtdata and the Hugging Face Hub offer for PAIR, with what is known of them.
+    """List the corpora that OPUS, mtdata and the Hugging Face Hub offer for PAIR: sizes, licenses, known traps.
 
-    OPUS and the hub are asked for the sizes; without an answer in time, the lists of an installed mtdata are read.
+    Sizes come from OPUS and the hub. If they do not answer in time, sizes come from an installed mtdata.
     Known traps are test sets in training corpora, machine-translated, misaligned and duplicated corpora, and licenses
     that forbid a use; with --yaml, test sets and duplicates are comments.
     """
@@ -46,7 +46,7 @@ def find(
     with interruptible("interrupted"):
         found = offers.find_offers(pair, every_version=versions, wait=wait)
     if not [*found]:
-        raise ConfigError(f"no catalogue has a corpus for {pair.source}-{pair.target}")
+        raise ConfigError(f"no catalog has a corpus for {pair.source}-{pair.target}")
     for remark in found.remarks:
         print_remark(remark)
     console = open_console(log_width=_WIDTH)

@@ -47,7 +47,7 @@ with delayed_imports():
 _T = TypeVar("_T")
 _Preset = Literal["none", "light", "standard", "strict"]
 _PACKED = r"(\.(gz|bz2|xz|zst))?"
-_CORPUS = "an id (opus:…, mtdata:…, sacrebleu:…, hf:…), a file, SOURCE,TARGET for two files, or ARCHIVE::SOURCE,TARGET"
+_CORPUS = "an ID (opus:…, mtdata:…, sacrebleu:…, hf:…), a file, SOURCE,TARGET for two files, or ARCHIVE::SOURCE,TARGET"
 _RECIPE = "A recipe of nmt_prep, which is a whole config, or one of mtdata, which names corpora."
 _QUESTION = """\
 Training corpora, one per line; an empty line ends the list:
@@ -80,7 +80,9 @@ def init(
     everything: Annotated[
         bool, typer.Option("--all", help="Train on all that nmt-prep find lists, except test sets and duplicates.")
     ] = False,
-    vocab: Annotated[DialectName | None, typer.Option(help="Dialect of the vocabularies; by default, t2t.")] = None,
+    vocab: Annotated[
+        DialectName | None, typer.Option(help="Tokenizer type of the vocabularies; by default, t2t.")
+    ] = None,
     size: Annotated[
         str | None, typer.Option(metavar="COUNT", help="Pieces of each vocabulary, such as 16k; by default, 32000.")
     ] = None,
@@ -92,8 +94,8 @@ def init(
 ) -> None:
     """Write a config with comments, from options, from answers to questions, or from a recipe.
 
-    If the languages or the training corpora are not given, and standard input is a terminal, questions are asked for
-    all that is not given. The config is checked before it is written; its corpora are not fetched. Ids are looked up in
+    If the languages or the training corpora are not given, and standard input is a terminal, nmt-prep asks for
+    all that is not given. The config is checked before it is written; its corpora are not fetched. IDs are looked up in
     their catalogs, and the fields of local JSON lines and Parquet files in the files.
     """
     trained = [*(train or ()), *(f"opus:{text}" for text in opus or ()), *(f"mtdata:{text}" for text in mtdata or ())]
@@ -143,7 +145,7 @@ def init(
     counts, quoted = (f"{len(listed)} of {split}" for split, listed in corpora.splits.items()), shlex.quote(str(file))
     open_console().print(f"{file}: written; corpora: {', '.join(counts)}", soft_wrap=True)
     if corpora.left_out:
-        open_console().print(f"left out: {corpora.left_out}; comments in the file say why")
+        open_console().print(f"skipped: {corpora.left_out}; comments in the file say why")
     open_console().print(f"next: nmt-prep check {quoted}\nthen: nmt-prep run {quoted}", soft_wrap=True)
 
 
@@ -157,7 +159,7 @@ def _write_recipe(name: str, file: Path, options: list[str], *, force: bool) -> 
     """Writes the config of a recipe."""
     if options:
         raise typer.BadParameter(
-            f"{options[0]}: the recipe {name} is a whole config; leave the option out, and change the file, or a run "
+            f"{options[0]}: the recipe {name} is a whole config; remove the option, and change the file, or a run "
             "with --set"
         )
     _check_new(file, force=force, ask=False)
@@ -261,13 +263,13 @@ class _Corpora:
         self.left_out = len(reasons)
         page = f", {recipe.url}" if recipe.url else ""
         self.remarks = [f"The corpora are those of mtdata's recipe {recipe.name}{page}."]
-        self.remarks += [f"left out: {reason}" for reason in reasons]
+        self.remarks += [f"skipped: {reason}" for reason in reasons]
 
     def add_found(self, found: Offers) -> None:
         """Adds the training corpora that catalogs offer, and remarks about traps."""
         corpora, traps = found.training_corpora()
         if not corpora:
-            raise ConfigError(f"no catalogue has a training corpus for {self.languages.source}-{self.languages.target}")
+            raise ConfigError(f"no catalog has a training corpus for {self.languages.source}-{self.languages.target}")
         self.splits["train"] = [*self.splits.get("train", ()), *corpora]
         self.left_out += len([*found]) - len(corpora)
         self.remarks += [*found.remarks, *traps]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _KIND = "aug-upper, aug-lower, aug-title, aug-punct, aug-typos, aug-noise, aug-inline-noise or aug-mix."
 _MODIFIER = "A modifier with its probability and options in YAML, such as 'Typos: 0.1', instead of KIND; repeatable."
-_SEED = "Decides what is changed, and how."
-_SPACED = "Links count the words between spaces, as those of other aligners, not those of nmt-prep align."
+_SEED = "Seed: decides what is changed, and how."
+_SPACED = "Links count the words between spaces, as other aligners do, unlike nmt-prep align."
 
 _EVALUATION: dict[str, tuple[dict[str, Any], ...]] = {
     "aug-upper": ({"UpperCase": 1},),
@@ -53,7 +53,7 @@ def modify(
     """Change lines of source, tab, target from standard input to standard output, as modifiers of training do.
 
     A third column has word links, such as 0-0 1-2, which follow each change. The change of a line depends only on
-    the seed and the number of the line, not on other lines.
+    the seed and the line number, not on other lines.
     """
     if (kind is None) == (not modifier):
         raise typer.BadParameter("give a kind of evaluation set, or modifiers with --modifier")

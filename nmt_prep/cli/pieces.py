@@ -24,9 +24,10 @@ def pieces(
         list[Path] | None, typer.Argument(metavar="TEXT", help="Text files; by default, standard input.")
     ] = None,
     trainer: Annotated[Trainer, typer.Option("--as", help="The trainer that reads the file.")] = "subword_nmt",
-    least: Annotated[int, typer.Option(metavar="N", min=1, help="Least count of a piece.")] = 1,
+    least: Annotated[int, typer.Option(metavar="N", min=1, help="Minimum piece count.")] = 1,
     most: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Number of pieces; with special ones for fairseq and marian.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of pieces, with the special pieces of fairseq and marian."),
     ] = None,
     multiple: Annotated[int, typer.Option(metavar="N", min=1, help="Divisor for the size of sockeye's file.")] = 1,
 ) -> None:

@@ -57,7 +57,7 @@ def plan(
 ) -> None:
     """List the stages: which are up to date, and which would run and why. Runs nothing.
 
-    With --show-rules, print what the section clean of CONFIG stands for: its preset written out, with all options of
+    With --show-rules, print the section clean of CONFIG in full: its preset with all options of
     all rules, and what differs for single corpora. The output is a section that cleans in the same way.
     """
     if show_rules and (force or verify):
@@ -104,7 +104,7 @@ def _print_stages(console: SafeConsole, config: Config) -> None:
     try:
         info = dataset_json.load_dataset_info(dataset_json.records_in(config.run_dir))
     except RecordsError:
-        console.print("- the stages of training are computed from the sizes of the corpora, when these are encoded")
+        console.print("- the training stages are computed from the sizes of the corpora, when these are encoded")
         return
     sizes = {corpus.name: corpus.pairs for corpus in info.corpora["train"]}
     stages = curriculum.plan_stages(config.training, sizes, config.seed, config.base_dir).described()
@@ -164,7 +164,7 @@ def _described(listing: Listing, files: Sequence[Downloaded]) -> str:
     if not files:
         return f"at commit {listing.commit}"
     listed = f"{files[0].name} to {files[-1].name}, {len(files)} files" if len(files) > 1 else files[0].name
-    licence = "" if listing.licence is None else f", licence {listing.licence} (as its card says)"
+    licence = "" if listing.licence is None else f", license {listing.licence} (from its card)"
     return f"at commit {listing.commit}: {listed}, {filesize.decimal(sum(file.size for file in files))}{licence}"
 
 

@@ -45,7 +45,7 @@ def rejects(
     rows = _chosen(checked, {"split": split, "corpus": corpus, "rule": rule}, number, near=near)
     console = open_console()
     if not rows:
-        print_remark("no dropped pair fits")
+        print_remark("no dropped pair matches")
     elif as_json:
         for row in rows:
             console.print(json_line(row), soft_wrap=True)

@@ -119,7 +119,7 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Print the numbers of a run that nmt-prep run has made, and the path of its page."""
+    """Print the figures of a complete run, and the path of its report page."""
     console = open_console()
     directory = load_config(config, overrides).run_dir / "report"
     page = (directory / "index.html").absolute()

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _WAIT = "Wait for another run on the same directory to end, or fail."
-_ROUND = "Run a share of the tasks of this round, and nothing else."
+_ROUND = "Run one share of this round's tasks, and nothing else."
 _STRICT = "End with exit status 3 if there are warnings about the data; do not publish then."
 _EMPTY = "Go on if cleaning drops all pairs of a corpus (clean.allow_empty)."
 
@@ -61,7 +61,7 @@ def run(
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help=_WAIT)] = True,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help=_EMPTY)] = False,
     round_name: Annotated[str | None, typer.Option("--round", metavar="ROUND", help=_ROUND)] = None,
-    task_id: Annotated[int | None, typer.Option(metavar="N", help="With --round: number of the share, from 0.")] = None,
+    task_id: Annotated[int | None, typer.Option(metavar="N", help="With --round: index of the share, from 0.")] = None,
     num_tasks: Annotated[int | None, typer.Option(metavar="N", help="With --round: number of shares.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help=_STRICT)] = False,
     quiet: QuietOption = False,
@@ -73,7 +73,7 @@ def run(
         Path | None, typer.Option(metavar="FILE", help="Append progress events, as one JSON object per line.")
     ] = None,
 ) -> None:
-    """Run all stages that CONFIG asks for and that are not up to date.
+    """Run the stages of CONFIG that are not up to date.
 
     The output of a stage is reused unless its config, its inputs or its files changed. nmt-prep plan CONFIG lists the
     stages, and says which would run and why. An interrupted run resumes where it stopped.
@@ -123,9 +123,9 @@ def _share(name: str | None, task_id: int | None, num_tasks: int | None, *, plai
     if name is None and task_id is None and num_tasks is None:
         return None
     if name is None or task_id is None or num_tasks is None:
-        raise typer.BadParameter("--round, --task-id and --num-tasks go together")
+        raise typer.BadParameter("--round, --task-id and --num-tasks must be given together")
     if plain_only:
-        raise typer.BadParameter("--until, --force, --verify, --strict and --json do not go with --round")
+        raise typer.BadParameter("--until, --force, --verify, --strict and --json cannot be combined with --round")
     return Share(name, task_id, num_tasks)
 
 
@@ -150,7 +150,7 @@ def _share_line(outcome: ShareOutcome) -> str:
 SUMMARY_VERSION = 1  # Increased when a key of `summary_json` changes its meaning or is removed
 _ROWS = 3  # Number of pairs shown from a batch
 _LOOKED_AT = 100  # Rows among which the shown ones are
-_WIDTH = 80 - len("  source ids: ")  # Columns for ids and text, so that a line has 80 columns
+_WIDTH = 80 - len("  source IDs: ")  # Columns for ids and text, so that a line has 80 columns
 
 
 def show_summary(
@@ -254,7 +254,7 @@ def batch_preview(config: Config) -> str:
     for row in range(min(_ROWS, len(batch.source))):
         for side, rows in zip(SIDES, batch, strict=True):
             ids = rows[row].tolist()
-            lines.append(f"  {side} ids: {cell(' '.join(map(str, ids)), _WIDTH)}")
+            lines.append(f"  {side} IDs: {cell(' '.join(map(str, ids)), _WIDTH)}")
             lines.append(f"  {side}:     {cell(_text(config, side, tokenizers[side], ids), _WIDTH)}")
     return "\n".join(lines)
 

@@ -66,12 +66,12 @@ def sentences(
 
     Each line of a file is a sentence, or running text is divided with --split. A word alignment model is learned
     from the documents themselves, from all files of the directories together. A sentence may be aligned with several
-    sentences, or with none; pairs leave out sentences aligned with none.
+    sentences, or with none; sentences aligned with none are in no pair.
     """
     if source.is_dir() != target.is_dir():
         raise typer.BadParameter(f"{source} and {target}: name two files, or two directories")
     if source.is_dir() and output is None:
-        raise typer.BadParameter("the results of directories need --output, a directory for them")
+        raise typer.BadParameter("directories need --output, a directory for the results")
     if source.is_file() and output is not None:
         raise typer.BadParameter("--output is for directories; the result of two files goes to standard output")
     if output is not None and output.exists() and any(output.samefile(side) for side in (source, target)):

@@ -60,7 +60,7 @@ SetOption = Annotated[
 ]
 CorpusOption = Annotated[str | None, typer.Option("--corpus", metavar="NAME", help="Only pairs of this corpus.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, an object a line, instead of tables.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object per line instead of tables.")]
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", min=1, help="Number of threads; by default, one per core.")
 ]

@@ -40,7 +40,7 @@ def try_(
     ] = None,
     judged: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Judgements that the page exported, to suggest limits.", exists=True),
+        typer.Option(metavar="FILE", help="Judgments that the page exported, to suggest thresholds.", exists=True),
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Write the page again when the config changes.")] = False,
     apply: Annotated[
@@ -53,21 +53,21 @@ def try_(
         bool, typer.Option("--allow-code", help="With --apply, accept rules that run a program or a Python function.")
     ] = False,
 ) -> None:
-    """Show what the cleaning rules do with a sample of each corpus, on a page with limits to move.
+    """Show what the cleaning rules do with a sample of each corpus, on a page with movable thresholds.
 
     The page is one file that needs no network. Without a run, the corpora are read where they are.
     """
     console = open_console()
     if apply is not None:
         if overrides or output or judged or watch:
-            raise typer.BadParameter("--apply changes the config, and goes with --allow-code alone")
+            raise typer.BadParameter("--apply changes the config, and can only be combined with --allow-code")
         keys = changes.apply_changes(config, apply, allow_code=allow_code)
         console.print(
             f"changed in {config}: {', '.join(keys)}" if keys else f"{config} has these values already", soft_wrap=True
         )
         return
     if allow_code:
-        raise typer.BadParameter("--allow-code goes with --apply")
+        raise typer.BadParameter("--allow-code needs --apply")
     checked = load_config(config, overrides)
     check_outputs({"--output": output}, files_of_run(checked) | ({} if judged is None else {"--judged": judged}))
     path = (output or Path(tempfile.mkdtemp(prefix="nmt-prep-try-")) / f"{checked.name}.html").absolute()

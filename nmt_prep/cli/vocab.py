@@ -37,26 +37,27 @@ if TYPE_CHECKING:
 
 _ID, _PIECE = re.compile(r"\S+"), re.compile("[^ ]+")
 
-VocabOption = Annotated[Path, typer.Option("--vocab", metavar="FILE", help="Vocabulary file of any dialect.")]
+VocabOption = Annotated[Path, typer.Option("--vocab", metavar="FILE", help="Vocabulary file of any tokenizer type.")]
 FormOption = Annotated[
     Literal["ids", "pieces"], typer.Option("--as", help="Form of encoded text: ID lines or piece lines.")
 ]
 LayoutOption = Annotated[
-    Literal["sentencepiece", "fairseq"], typer.Option("--id-layout", help="Numbering of a SentencePiece model.")
+    Literal["sentencepiece", "fairseq"],
+    typer.Option("--id-layout", help="ID layout of a SentencePiece model: sentencepiece or fairseq."),
 ]
 SeparatorOption = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Mark of pieces that do not end a word, for codes; @@ by default.")
+    str | None, typer.Option(metavar="TEXT", help="Suffix of pieces that do not end a word, for codes; @@ by default.")
 ]
 _LONGEST = 10  # Number of the longest pieces that are shown
 
-_DOCUMENTS = "The piece between segments of a document: write a line for each segment."
-_LIKE = "The encoded source of the lines: write as many lines for each as its source has segments."
+_DOCUMENTS = "The piece between segments of a document: write one line per segment."
+_LIKE = "Encoded source of the lines: write each line as that many lines as its source has segments."
 _VOCABULARY = "Vocabulary with counts, for codes: merges that made other pieces are undone."
-_THRESHOLD = "Least count of a piece in --vocabulary."
+_THRESHOLD = "Minimum piece count in --vocabulary."
 _GLOSSARY = "Regular expression of text that stays whole, for codes; may be repeated."
 _TEXT = "Also show how the vocabularies divide this text: lines, or sides in the columns of a .tsv file."
 _LANGUAGES = "Names of the columns of --text, such as en-de; source-target by default."
-_TAG = "A piece, such as <2de>, to put before the ids of each line."
+_TAG = "A piece, such as <2de>, to put before the IDs of each line."
 
 
 def encode(
@@ -109,7 +110,7 @@ def decode(
     like: Annotated[Path | None, typer.Option(metavar="FILE", help=_LIKE)] = None,
     separator: SeparatorOption = None,
 ) -> None:
-    """Decode lines of ids or pieces from standard input to standard output, without padding, sos and eos."""
+    """Decode lines of IDs or pieces from standard input to standard output, without padding, sos and eos."""
     if like is not None and documents is None:
         raise typer.BadParameter("--like needs --documents, the piece between two segments")
     check_outputs(STANDARD_OUTPUT, {**STANDARD_INPUT, "--vocab": vocab, "--like": like})
@@ -200,13 +201,15 @@ def _error_of(work: Callable[[pa.Array], pa.Array], line: str) -> EncodeError | 
 def vocab(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Vocabulary files of any dialect, or the output directories of runs."),
+        typer.Argument(
+            metavar="FILE...", help="Vocabulary files of any tokenizer type, or the output directories of runs."
+        ),
     ],
     text: Annotated[Path | None, typer.Option(metavar="FILE", help=_TEXT)] = None,
     languages: Annotated[str | None, typer.Option(metavar="L1-L2", help=_LANGUAGES)] = None,
     id_layout: LayoutOption = "sentencepiece",
 ) -> None:
-    """Show vocabularies, or the vocabularies of runs: size, special ids, longest pieces; compare them on a text."""
+    """Show vocabularies, or the vocabularies of runs: size, special IDs, longest pieces; compare them on a text."""
     vocabularies = {path: list(_vocabularies(path, id_layout)) for path in paths}
     files = {f"vocabulary {file}": file for listed in vocabularies.values() for _, file, _ in listed}
     check_outputs(STANDARD_OUTPUT, {"--text": text, **files})

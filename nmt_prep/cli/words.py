@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LANGUAGE = "The language of the text, such as de."
 _STEP = "A step in YAML, such as moses, 'moses: {aggressive: true}' or 'truecase: model.de'; repeatable, in this order."
-_UNDO = "Lead from words to text: undo the steps, the last one first."
+_UNDO = "Undo the steps, the last one first, to get text from words."
 _TRAIN = "Write the usual case of each word of the tokens to this file, instead of text to standard output."
 _FIRST = "Also count words at the beginning of sentences for --train-truecaser, as --possiblyUseFirstToken."
 
@@ -36,7 +36,7 @@ def words(
     first_tokens: Annotated[bool, typer.Option("--first-tokens", help=_FIRST)] = False,
     threads: ThreadsOption = None,
 ) -> None:
-    """Change the lines of standard input by steps, in the order given, to standard output.
+    """Apply steps, in the given order, to the lines of standard input, and write them to standard output.
 
     Each line of the result is made from one line of the input alone.
     """

@@ -68,7 +68,7 @@ class _Places(Section):
 
     def _problems(self) -> Iterator[str]:
         if not self.sides:
-            yield "name the place of source, of target, or of both"
+            yield "give source, target, or both"
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -148,7 +148,7 @@ class ColumnPlace(Section):
 
     def _problems(self) -> Iterator[str]:
         if (self.at is None) == (self.url is None and self.member is None):
-            yield "give either the place in the files of the corpus, or url or member of a file of values"
+            yield "give either a column or field of the corpus, or the url or member of a file with values"
         if self.sha256 is not None and self.url is None:
             yield "sha256 is for the file at url; give url"
 
@@ -350,7 +350,7 @@ class Corpus(Section):
         if self.member is not None and (self.source or self.target):
             yield "give either member (both sides in one file) or source and target, not both"
         if self.split is not None and self.url.hub_id is None:
-            yield "split is for a data set that url names by an hf: id"
+            yield "split is for a data set that url names by an hf: ID"
         if self.url.hub_id is not None and self.sha256.both is not None:
             yield "sha256 is for one file; the lock file, or a commit after @ in url, fixes the version of a data set"
         if (self.pivot is None) != (self.corpora is None):
@@ -385,15 +385,15 @@ class Corpus(Section):
 
     def _document_problems(self, documents: Documents) -> Iterator[str]:
         if len(self.read_sides) == 1 or self.role != "parallel":
-            yield "documents have two sides: name both, and leave role out"
+            yield "documents have two sides: name both, and remove role"
         if self.is_local and self.url.remote:
             yield "directories and lists of documents must be local paths"
         if (self.url.source or ("",))[0].endswith("/") != (self.url.target or ("",))[0].endswith("/"):
             yield "give directories with documents for both sides, as urls that end in /"
         if self.url.source and (self.url.source, self.source) == (self.url.target, self.target):
-            yield "both sides are the same url: give that of the other language"
+            yield "both sides are the same url; correct one of them"
         if self.url.catalogue_id is not None or self.url.hub_id is not None:
-            yield "documents are in files: give their url, not an id"
+            yield "documents are in files: give their url, not an ID"
         if len(self.scores) > 1:
             yield "scores are for files of pairs; beads have the score sentences"
         yield from (f"documents: {problem}" for problem in documents.problems(sides=bool(self.sides)))

@@ -69,7 +69,7 @@ class Documents(Section):
             strange = [name for name in given if name not in allowed]
             kind = int if self.format == "tsv" else str
             if missing or strange:
-                files = "a file per side" if sides else "one file with both sides"
+                files = "one file per side" if sides else "one file with both sides"
                 yield f"format {self.format} in {files} needs {' and '.join(needed)}"
             elif not all(isinstance(place, kind) for place in given.values()):
                 what = "numbers of columns, counted from 0" if kind is int else "names of fields"
@@ -107,9 +107,9 @@ class DocumentSettings(Section):
 
     def _problems(self) -> Iterator[str]:
         if self.context is not None and not (self.context.source or self.context.target):
-            yield "context needs segments on one side at least; leave it out for windows"
+            yield "context needs segments on one side at least; remove it for windows"
         if self.context is not None and "max_segments" in self.model_fields_set:
-            yield "max_segments is for windows, not for segments with context; leave out one of them"
+            yield "max_segments is for windows, not for segments with context; remove one of them"
 
     @property
     def piece(self) -> str | None:

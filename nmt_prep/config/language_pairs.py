@@ -176,7 +176,7 @@ class EnglishCentric(Section):
 
     def _problems(self) -> Iterator[str]:
         if "en" in self.others:
-            yield "english-centric lists the languages that are paired with English; leave en out"
+            yield "english-centric lists the languages that are paired with English; remove en"
 
 
 _Listed = Annotated[tuple[Annotated[str, AfterValidator(_checked)], ...], Field(min_length=1)]

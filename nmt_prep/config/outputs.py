@@ -82,11 +82,11 @@ class HuggingFaceOptions(OutputOptions, PromptSettings):
         yield from super()._problems()
         if self.rows not in PROMPTED:
             for key in sorted({*PromptSettings.model_fields, "conversational"} & self.model_fields_set):
-                yield f"{key} is for rows with prompts ({', '.join(PROMPTED)}), and rows is {self.rows}; leave it out"
+                yield f"{key} is for rows with prompts ({', '.join(PROMPTED)}), and rows is {self.rows}; remove it"
         if self.system is not None and not self.has_messages:
             yield "system is for rows of messages; set conversational to true"
         if (self.rows == "preference") != (self.score is not None):
-            yield "score and rows of preference need each other"
+            yield "score and rows: preference must be set together"
 
     @property
     def has_messages(self) -> bool:

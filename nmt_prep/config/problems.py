@@ -36,7 +36,7 @@ _REMOVED = {
     "engine.frozen_seconds": "a worker of the run's own cluster that is silent for 30 s is replaced",
     "extract.max_members": "an archive may have 1,000,000 members",
     "extract.max_ratio": "an archive may be unpacked to 250 times its size",
-    "outputs.dtype": "the size of the vocabulary determines the type of the ids, as toolkits expect",
+    "outputs.dtype": "the size of the vocabulary determines the type of the IDs, as toolkits expect",
     "publish.retries": "a failed request is repeated 5 times",
     "splits.placeholder": _TRANSLATE,
     "splits.translations": "pivot joins the first 3 translations of a line",
@@ -104,7 +104,7 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
         text = removed or message_of(detail)
         return f"{where if path else _whole_config(text, lines)}: {text}"
     if detail["input"] is None and detail["type"] in ("model_type", "model_attributes_type"):
-        return f"{where}: found an empty section; give it keys, or leave it out"
+        return f"{where}: found an empty section; give it keys, or remove it"
     if allowed is None and detail["type"] == "model_type":
         allowed = f"a mapping with keys of: {', '.join(sorted(_fields(model)))}"
     near = did_you_mean(detail["input"], known) if isinstance(detail["input"], str) else ""

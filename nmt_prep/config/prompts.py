@@ -139,7 +139,7 @@ class PromptSettings(Section):
         for problem in _field_problems(self.system or "", LANGUAGES):
             yield f"system: {problem}"
         if ("glossary" in self.fields) != (self.glossary is not None):
-            yield "a prompt with {glossary} and the key glossary need each other"
+            yield "a prompt with {glossary} and the key glossary must be given together"
         if "examples" in self.model_fields_set and "examples" not in self.fields:
             yield "examples is for prompts with {examples}"
 
@@ -161,4 +161,4 @@ class CausalSettings(PromptSettings):
         yield from super()._problems()
         if self.template is None:
             for key in sorted({"system", "variables", "chat_template"} & self.model_fields_set):
-                yield f"{key} is for rows with a chat template; set template to chat, or leave it out"
+                yield f"{key} is for rows with a chat template; set template to chat, or remove it"

@@ -290,7 +290,7 @@ class Config(Section):
         if not self.records.causal:
             return
         if not self.vocab.shared:
-            yield "records: a row has the ids of both sides, which needs one vocabulary; set vocab.shared: true"
+            yield "records: a row has the IDs of both sides, which needs one vocabulary; set vocab.shared: true"
         if self.records.template is not None and not isinstance(self.vocab, ExistingVocab):
             yield (
                 "records.template: a chat template belongs to an existing vocabulary (vocab.from); set records.prompt "
@@ -362,8 +362,8 @@ class Config(Section):
             yield "documents: records of layout packed hold no documents; set records.layout to chunk"
         if self.documents.max_tokens > self.input.max_length:
             yield (
-                f"documents.max_tokens is {self.documents.max_tokens}, and loaders leave out rows of more than "
-                f"input.max_length = {self.input.max_length} ids; raise the latter, or lower the former"
+                f"documents.max_tokens is {self.documents.max_tokens}, and loaders skip rows of more than "
+                f"input.max_length = {self.input.max_length} IDs; raise the latter, or lower the former"
             )
         if self.documents.piece is not None:
             yield from self._piece_problems("documents.separator", self.documents.piece)

@@ -167,7 +167,7 @@ class Urls(Section):
         if (self.both is None) == (self.source is None and self.target is None):
             yield "give one url for both sides, or {source: …, target: …}"
         if any(map(is_hub_id, self._addresses())) and (self.hub_id is None or [*self._addresses()] != [self.hub_id]):
-            yield "an hf: id names a whole data set: give it as the only url"
+            yield "an hf: ID names a whole data set: give it as the only url"
         ids = [address for address in self._addresses() if _CATALOGUE.match(address)]
         if ids and ids != [self.catalogue_id]:
             yield f"{ids[-1]} names a whole corpus: give it as the only url, or as the first mirror"

@@ -62,7 +62,7 @@ _TRAINING = ("size", "merges", "total_symbols", "shared", "reserved")
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]+$")]
 
-_FILE = "a path, a URL, an id (hf:…), or a list of mirrors"
+_FILE = "a path, a URL, an ID (hf:…), or a list of mirrors"
 
 
 _Steps: TypeAlias = tuple[str | dict[str, Any], ...]
@@ -114,7 +114,7 @@ class VocabFiles(Section):
             yield "give one file for both sides, or {source: …, target: …}"
         for mirrors in filter(None, (self.both, self.source, self.target)):
             if len(mirrors) > 1 and any(map(is_hub_id, mirrors)):
-                yield "an hf: id names a whole repository, and has no mirrors"
+                yield "an hf: ID names a whole repository, and has no mirrors"
 
     def of(self, side: Side) -> Mirrors:
         """Returns the addresses of a side's file."""
@@ -127,7 +127,7 @@ _FilesOfSides = Annotated[VocabFiles, BeforeValidator(per_side, json_schema_inpu
 
 
 _COMPARE = (
-    "a list of at most four paths, URLs or ids (hf:owner/name): vocabularies to compare with the run's in the report"
+    "a list of at most four paths, URLs or IDs (hf:owner/name): vocabularies to compare with the run's in the report"
 )
 Compared = Annotated[tuple[Mirrors, ...], Field(max_length=4, description=_COMPARE)]
 
@@ -188,11 +188,14 @@ class ExistingVocab(Section):
 
     def _problems(self) -> Iterator[str]:
         if self.prune is not None and self.extend is not None:
-            yield "prune and extend exclude each other; prune in one run, and let another one extend what it made"
+            yield "prune and extend cannot be combined; prune in one run, and extend the result in another"
         if self.resized and self.words:
-            yield "words does not go with prune and extend; resize the vocabulary in a run over text after the steps"
+            yield (
+                "words cannot be combined with prune and extend; resize the vocabulary in a run over text after the "
+                "steps"
+            )
         if self.threshold is not None and self.ids is None:
-            yield "threshold needs ids, vocabularies with the counts of pieces"
+            yield "threshold needs vocab.ids, vocabularies with the counts of pieces"
 
     @model_validator(mode="before")
     @classmethod
@@ -304,9 +307,9 @@ class T2TVocab(VocabOptions):
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
         if {"<pad>", "<EOS>"} & set(self.reserved):
-            yield "reserved names <pad> or <EOS>, which always have the ids 0 and 1; leave them out"
+            yield "reserved names <pad> or <EOS>, which always have the IDs 0 and 1; remove them"
         if "\r" in "".join(self.reserved):
-            yield "reserved has a carriage return, which the files of Tensor2Tensor cannot hold; leave it out"
+            yield "reserved has a carriage return, which the files of Tensor2Tensor cannot hold; remove it"
         special, escapes = 2, len(_ESCAPE_CHARACTERS - set(self.reserved))
         yield from _size_problems(
             self.size, special + len(self.reserved) + escapes, "<pad>, <EOS>, reserved and escape characters"
@@ -432,18 +435,18 @@ class SubwordNMTVocab(VocabOptions):
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
         if self.size:
-            yield "size is for other dialects; set merges, or total_symbols, instead"
+            yield "size is for other tokenizer types; set merges, or total_symbols, instead"
         if self.merges is not None and self.total_symbols is not None:
-            yield "merges and total_symbols exclude each other; set one of them"
+            yield "merges and total_symbols cannot be combined; set one of them"
         if set(self.special_pieces) & set(self.reserved):
-            yield f"reserved names one of {' '.join(self.special_pieces)}, which have the ids 0 to 3; leave it out"
+            yield f"reserved names one of {' '.join(self.special_pieces)}, which have the IDs 0 to 3; remove it"
         if set(self.separator) & set(" \r\n"):
             yield f"separator is {self.separator!r}; it must not have spaces or line ends"
 
 
 def _size_problems(size: int, least: int, what: str) -> Iterator[str]:
     if size < least:
-        yield f"size is {size}: it must be {least} or more, to have room for {what}"
+        yield f"size is {size}: it must be at least {least}, to have room for {what}"
 
 
 def _trained_or_existing(value: object) -> str:

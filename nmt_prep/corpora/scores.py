@@ -76,7 +76,7 @@ def _no_document(value: object, where: str) -> CorpusError:
     shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}…"
     return CorpusError(
         f"{where}: document: found {shown}; the name of a document is a text or an integer, of at most {_LONGEST_NAME} "
-        "characters: fix it, or name the right place of the documents"
+        "characters: fix it, or correct the column or field of the documents"
     )
 
 
@@ -159,7 +159,7 @@ def score_of(value: object, name: str, where: str) -> float | None:
         shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}…"
         raise CorpusError(
             f"{where}: scores.{name}: found {shown}, which is not a number; fix it, leave it empty for a pair without "
-            "score, or name the right place of the scores"
+            "score, or correct the column or field of the scores"
         )
     return number
 

@@ -77,7 +77,7 @@ class Outputs:
                 self._read[stage.name] = parse_json_as(kind, self.manifest(stage).details)
         except ValueError as error:
             raise OutputError(
-                f"the manifest of {stage.name} does not hold its output; run again with --force {stage.name}"
+                f"the manifest of {stage.name} lacks its output; run again with --force {stage.name}"
             ) from error
         found: B = self._read[stage.name]
         return found
@@ -270,5 +270,5 @@ def observed_in(manifest: Manifest, stage: type[AnyStage]) -> Any:
         return parse_json_as(stage.observed, manifest.observed)
     except ValueError as error:
         raise OutputError(
-            f"the manifest of {stage.name} does not hold what it observed; run again with --force {stage.name}"
+            f"the manifest of {stage.name} lacks its observations; run again with --force {stage.name}"
         ) from error

@@ -119,7 +119,7 @@
       const distances = rule.edges.slice(first, bins + first).map((edge) => Math.abs(edge - limits[0]));
       const start = first + distances.indexOf(Math.min(...distances));
       const range = make("input", { type: "range", min: first, max: bins - 1 + first, step: 1, value: start });
-      range.setAttribute("aria-label", `Another ${end === "low" ? "lower" : "upper"} limit for ${rule.rule}, ${rule.column}`);
+      range.setAttribute("aria-label", `Another ${end === "low" ? "lower" : "upper"} threshold for ${rule.rule}, ${rule.column}`);
       const output = make("output", {});
       const copy = make("button", { type: "button", className: "copy", textContent: "Copy as YAML" });
       const path = rule.option[end];

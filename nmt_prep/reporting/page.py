@@ -18,9 +18,9 @@ SECTIONS: dict[str, tuple[str, Callable[[Json], Iterable[Content]]]] = {
     "lengths": ("Lengths", lengths.section),
     "vocabularies": ("Vocabularies", encoded.vocabularies),
     "duplicates": ("Duplicates and leaks", duplicates.section),
-    "rows": ("Rows of a language model", encoded.rows),
+    "rows": ("Language model rows", encoded.rows),
     "batches": ("Batches", encoded.batches),
-    "training": ("Stages of training", training.section),
+    "training": ("Training stages", training.section),
     "examples": ("Examples", encoded.examples),
     "provenance": ("Provenance", provenance.section),
 }
@@ -114,7 +114,7 @@ def _tiles(summary: Json) -> Iterator[Content]:
             f"{prepared['pairs']:,}, {percent(prepared['pairs'], read)}",
         )
         for side in SIDES:
-            yield f"{side} ids", short_number(prepared[f"{side}_tokens"]), f"{prepared[f'{side}_tokens']:,}"
+            yield f"{side} IDs", short_number(prepared[f"{side}_tokens"]), f"{prepared[f'{side}_tokens']:,}"
         sizes = dict.fromkeys(f"{summary['vocab'][side]['size']:,}" for side in SIDES)
         yield "pieces", " + ".join(sizes), summary["vocab"]["source"]["kind"]
         batches = summary["batches"][split]
@@ -150,7 +150,7 @@ def _mended(summary: Json) -> Content:
     mended = summary.get("mended")
     if not mended:
         return None
-    return behind("Mended by cleaning", _listed(mended))
+    return behind("Fixed by cleaning", _listed(mended))
 
 
 def _listed(warnings: Iterable[Json]) -> Markup:

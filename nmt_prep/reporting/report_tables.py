@@ -43,7 +43,7 @@ class Table:
 def stages_table(summary: Json) -> Table:
     """Returns the stages of training."""
     return Table(
-        "stages of training", STAGES_HEAD, stage_rows(summary.get("training", {}).get("stages", ())), (0, 2, 3, 4)
+        "training stages", STAGES_HEAD, stage_rows(summary.get("training", {}).get("stages", ())), (0, 2, 3, 4)
     )
 
 
@@ -85,7 +85,7 @@ def corpora_table(summary: Json) -> Table:
                 "; ".join([*notes, *(facts[key] for key in ("role", "licence") if key in facts)]),
             ]
         )
-    head = ["corpus", "pairs in", "pairs out", "kept", "text in", "text out", "source ids", "target ids", "notes"]
+    head = ["corpus", "pairs in", "pairs out", "kept", "text in", "text out", "source IDs", "target IDs", "notes"]
     return Table("Corpora", head, rows, (0, 8)).without_empty_columns()
 
 
@@ -118,7 +118,7 @@ def document_table(summary: Json) -> Table:
         ]
         for split, corpus, note in corpora(summary.get("documents", {}))
     ]
-    head = ["corpus", "documents", "left out", "source", "target", "no counterpart", "pairs", "weak"]
+    head = ["corpus", "documents", "skipped", "source", "target", "no counterpart", "pairs", "weak"]
     return Table("Documents and sentences", head, rows)
 
 
@@ -132,8 +132,8 @@ def segment_table(summary: Json) -> Table:
         rows.append(
             [split, facts["documents"], pairs, mean, facts["longest"], *shares, percent(facts["repeated"], sampled)]
         )
-    head = ["split", "documents", "segments", "mean", "longest", "joined", "rows an epoch", "repeated"]
-    return Table("Segments of documents", head, rows)
+    head = ["split", "documents", "segments", "mean", "longest", "joined", "rows per epoch", "repeated"]
+    return Table("Document segments", head, rows)
 
 
 def weight_table(summary: Json) -> Table:
@@ -162,7 +162,7 @@ def pair_table(summary: Json) -> Table:
         shares = [percent(facts["drawn"].get(heat, 0), total) for heat in heats]
         rows.append([*row, *shares, ", ".join(f"{reason} {number:,}" for reason, number in lost)])
     head = ["pair", "read", "kept", "share", *(f"epoch at {heat}" for heat in heats), "dropped"]
-    return Table("Pairs of languages", head, rows, (0, len(head) - 1))
+    return Table("Language pairs", head, rows, (0, len(head) - 1))
 
 
 def language_table(summary: Json) -> Table:
@@ -262,7 +262,7 @@ def learned_rule_table(summary: Json, rule: str) -> Table:
         shares = ["" if facts[name] is None else percent(facts[name], 1, 2) for name in ("noise", "found", "lost")]
         threshold = "" if facts["threshold"] is None else f"{facts['threshold']:.2f}"
         rows.append([f"{split}/{corpus}", threshold, facts["learned_from"], *shares, facts["left_out"]])
-    head = ["corpus", "threshold", "model pairs", "share", "found", "others lost", "left out because"]
+    head = ["corpus", "threshold", "model pairs", "share", "found", "others lost", "skipped because"]
     return Table(f"{LEARNED_RULES[rule]} (estimates)", head, rows, (0, 6)).without_empty_columns()
 
 
@@ -281,19 +281,19 @@ def _vocabulary(summary: Json, side: str) -> dict[str, str | int]:
     return {
         "kind": vocabulary["kind"],
         "file": vocabulary["file"],
-        **({} if asked is None else {"pieces asked for": asked}),
+        **({} if asked is None else {"requested pieces": asked}),
         "pieces": vocabulary["size"],
-        "pieces that do not occur": f"{use['unused']:,} ({percent(use['unused'], use['pieces'])})",
+        "unused pieces": f"{use['unused']:,} ({percent(use['unused'], use['pieces'])})",
         "pieces that occur once": use["singletons"],
-        "ids": use["tokens"],
-        "unknown ids": "no such id" if unknown is None else f"{unknown:,} ({percent(unknown, use['tokens'], 3)})",
+        "IDs": use["tokens"],
+        "unknown IDs": "no such ID" if unknown is None else f"{unknown:,} ({percent(unknown, use['tokens'], 3)})",
         "pieces per word": "-" if per["word"] is None else f"{per['word']:.3f}",
         "pieces per character": "-" if per["char"] is None else f"{per['char']:.3f}",
         "characters without a piece, in the sample": f"{use['escaped_kinds']:,} ({use['escaped_count']:,} times)",
     }
 
 
-_BATCHES = ["batches an epoch", "pairs a batch", "ids a batch", "padding", "pairs left out", "of all"]
+_BATCHES = ["batches per epoch", "pairs per batch", "IDs per batch", "padding", "skipped pairs", "of all"]
 
 
 def row_table(summary: Json) -> Table:

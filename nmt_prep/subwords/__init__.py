@@ -48,7 +48,7 @@ def dialect_named(kind: str) -> Dialect[Any]:
         if dialect.kind == kind:
             return dialect
     known = ", ".join(dialect.kind for dialect in DIALECTS)
-    raise VocabularyError(f"there is no dialect {kind!r}; nmt_prep knows {known}")
+    raise VocabularyError(f"there is no tokenizer type {kind!r}; the types are {known}")
 
 
 def dialect_of(options: VocabOptions | ExistingVocab) -> Dialect[Any]:

@@ -45,7 +45,7 @@ def allowed_specials(
     if disallowed_names and (match := _any_of(disallowed_names).search(text)):
         raise EncodeError(
             f"the text contains the special token {match[0]!r} at character {match.start()}; allow it with "
-            "allowed_special={…} to get its id, or pass disallowed_special=() to encode it as ordinary text"
+            "allowed_special={…} to get its ID, or pass disallowed_special=() to encode it as ordinary text"
         )
     return allowed_names
 

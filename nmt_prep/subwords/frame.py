@@ -32,7 +32,10 @@ class Frame:
             tag: a piece, as :meth:`Tokenizer.piece_id` takes it; None for no tag.
         """
         if eos and tokenizer.eos_id is None:
-            raise VocabularyError("the vocabulary has no eos piece, but every row must end with one; train it with one")
+            raise VocabularyError(
+                "the vocabulary has no eos piece, but every row must end with eos; train the vocabulary with "
+                "an eos piece"
+            )
         before = () if tag is None else (tokenizer.piece_id(tag),)
         return cls(before, (tokenizer.eos_id,) if eos and tokenizer.eos_id is not None else ())
 

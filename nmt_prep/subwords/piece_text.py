@@ -52,13 +52,13 @@ class PieceText:
             number = int(ids[int(white.argmax())])
             raise EncodeError(
                 f"the text has piece {number}, {self.texts[number]!r}, which contains white space, so it cannot be "
-                "written as a piece; write ids, or remove those characters from the text"
+                "written as a piece; write IDs, or remove those characters from the text"
             )
 
     def lines(self, rows: Ragged) -> pa.Array:
         """Returns one line per row, with pieces separated by spaces, as a ``large_string`` array."""
         if len(rows.values) and not 0 <= int(rows.values.min()) <= int(rows.values.max()) < len(self.texts):
-            raise EncodeError(f"ids must be from 0 to {len(self.texts) - 1}")
+            raise EncodeError(f"IDs must be from 0 to {len(self.texts) - 1}")
         self.check(rows.values)
         return _joined(rows, self._column.take(pa.array(rows.values)))
 
@@ -82,9 +82,9 @@ def id_rows(lines: Iterable[str]) -> Ragged:
         try:
             row = [int(word) for word in line.split()]
         except ValueError:
-            raise EncodeError(f"not a line of ids: {line[:80]!r}") from None
+            raise EncodeError(f"not a line of IDs: {line[:80]!r}") from None
         if any(not 0 <= number < 2**31 for number in row):
-            raise EncodeError(f"an id is out of range: {line[:80]!r}")
+            raise EncodeError(f"an ID is out of range: {line[:80]!r}")
         rows.append(row)
     return Ragged.from_lists(rows)
 

@@ -141,7 +141,7 @@ def read_ids(vocab: object, where: str) -> dict[str, int]:
     ids = object_at(vocab, "model.vocab", where)
     for token, value in ids.items():
         if not isinstance(value, int) or isinstance(value, bool):
-            raise VocabularyError(f"{where}: token {token!r} has the id {value!r}, not a number; fetch the file again")
+            raise VocabularyError(f"{where}: token {token!r} has the ID {value!r}, not a number; fetch the file again")
     return ids
 
 
@@ -162,7 +162,7 @@ def read_added(entries: object, ids: Mapping[str, int], where: str) -> dict[str,
             or not all(isinstance(flag, bool) for flag in flags.values())
         ):
             raise VocabularyError(
-                f"{where}: the added token {listed!r} needs a content, the same id as in the vocabulary, and flags "
+                f"{where}: the added token {listed!r} needs a content, the same ID as in the vocabulary, and flags "
                 "that are true or false; fetch the file again"
             )
         if name in added:
@@ -182,8 +182,8 @@ def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], wh
         given = ids.get(name, max(largest + 1, len(ids)))
         if token.id != given:
             raise VocabularyError(
-                f"{where}: the added token {name!r} has the id {token.id}, but tokenizers would assign {given}, the "
-                "next free id: add it to model.vocab with its id, or change its id"
+                f"{where}: the added token {name!r} has the ID {token.id}, but tokenizers would assign {given}, the "
+                "next free ID: add it to model.vocab with its ID, or change its ID"
             )
         largest = max(largest, given)
 
@@ -193,14 +193,14 @@ def names_by_id(ids: Mapping[_Name, int], where: str, most: int) -> list[_Name |
     largest = max(ids.values(), default=-1)
     if not 0 <= largest < min(2 * len(ids) + 1024, most) or min(ids.values()) < 0:
         raise VocabularyError(
-            f"{where}: {len(ids)} pieces with ids up to {largest}: ids must be 0 or more, without large gaps, and "
+            f"{where}: {len(ids)} pieces with IDs up to {largest}: IDs must be 0 or more, without large gaps, and "
             f"less than {most}; check that the file is complete"
         )
     names: list[_Name | str] = [""] * (largest + 1)
     taken = set[int]()
     for name, number in ids.items():
         if number in taken:
-            raise VocabularyError(f"{where}: {names[number]!r} and {name!r} both have id {number}; give each its own")
+            raise VocabularyError(f"{where}: {names[number]!r} and {name!r} both have ID {number}; give each its own")
         taken.add(number)
         names[number] = name
     return names

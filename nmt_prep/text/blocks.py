@@ -71,9 +71,7 @@ class TextPolicy:
         """Returns the policy for a corpus's file; ``drops`` is true if its format takes the key ``invalid``."""
         side = "" if part == "both" else f" (for this side alone: {{{part}: …}})"
         mend = f"set encoding in the config{side}, "
-        mend += (
-            "fix the line, or set invalid: drop to leave such pairs out" if drops else "or convert the file to UTF-8"
-        )
+        mend += "fix the line, or set invalid: drop to skip such pairs" if drops else "or convert the file to UTF-8"
         encoding = corpus.encoding_of(part)
         return cls(encoding, corpus.invalid, corpus.crlf, corpus.max_line_bytes, "strip", mend)
 

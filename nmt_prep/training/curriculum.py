@@ -229,7 +229,7 @@ def _shares(
         members = training.members(name)
         pairs = sum(sizes[member] for member in members)
         if weight and not pairs:
-            raise ConfigError(f"{place}.mix.{name} has no pairs; leave it out, or look at what cleaning drops")
+            raise ConfigError(f"{place}.mix.{name} has no pairs; remove it, or look at what cleaning drops")
         for member in members:
             weights[member] += Fraction(str(weight)) * sizes[member] / max(pairs, 1)
     total = sum(weights.values())

@@ -216,7 +216,7 @@ def language_problems(settings: PromptSettings, config: Config) -> Iterator[str]
     names_in = settings.language_names or "en"
     if isinstance(names_in, LanguageNames):
         if config.pairs is not None:
-            yield "is for one pair of languages; leave it out"
+            yield "is for one language pair; remove it"
         return
     pairs = {config.languages_of(corpus) for split in config.splits for corpus in config.directed(split)}
     for code in sorted(

@@ -75,7 +75,7 @@ class Converter:
         if packed and self.features == "nmt":
             raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; use "hf" or "t2t"')
         if packed and self.nested:
-            raise ArgumentError("packed rows have one length; leave out nested, or set packed to False")
+            raise ArgumentError("packed rows have one length; remove nested, or set packed to False")
 
     def convert(self, batch: IdBatch) -> TensorBatch:
         if self.features == "nmt":
@@ -257,7 +257,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         options = _with_defaults(options)
         Options.of(Batches.__init__, options)
         if features == "causal" and sos_id is not None:
-            raise ArgumentError('sos_id begins the input of a decoder, which features="causal" lacks; leave it out')
+            raise ArgumentError('sos_id begins the input of a decoder, which features="causal" lacks; remove it')
         kind: Literal["causal"] | None = "causal" if features == "causal" else None
         self._source = BatchSource(run_dir, split, features=kind, corpus_ids=corpus_ids, check=check, **options)
         plan = self._source.plan

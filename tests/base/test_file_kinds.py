@@ -16,7 +16,7 @@ TMX = b'<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="
     [
         (gzip.compress(b"text", mtime=0), "", "a file compressed with gzip"),
         (b"PAR1\x15\x04", "parquet", "Parquet"),
-        (b"\xde\x12\x04\x95\0\0", "", "a gettext MO catalogue (msgunfmt makes a PO file of it)"),
+        (b"\xde\x12\x04\x95\0\0", "", "a gettext MO catalog (msgunfmt converts it to a PO file)"),
         (b"PK\x03\x04", "", "a zip archive"),
         ("a line\n".encode("utf-16"), "", "UTF-16 text"),
         (HTML, "", "an HTML page, such as a server's error page"),

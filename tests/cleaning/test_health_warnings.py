@@ -34,7 +34,7 @@ def corpora_config(against: list[str] | None, *urls: str) -> Config:
 
 WMT, TED = "opus:WMT-News/v2019/de-en", "opus:TED2020/v1/de-en"
 NONE_COMPARED = (
-    "public corpora such as c1 may contain test sets, but they are compared with none; set "
+    "public corpora such as c1 may contain test sets, but are not compared with any; set "
     "clean.decontaminate.against, such as [dev, test, sacrebleu:all]"
 )
 COMPILATION = "test sets: it is a compilation of WMT test sets (https://github.com/mozilla/translations/issues/911)"
@@ -99,7 +99,7 @@ def test_pairs_that_are_too_long_for_training() -> None:
 def test_the_message_says_what_to_change() -> None:
     (warning,) = encoded_warnings(info(train=split(1000, 9, 9, (257, 20))), 256)
     assert str(warning) == (
-        "training leaves out 20 of 1,000 pairs of train (2.0%), because a side has more than 256 tokens "
+        "training skips 20 of 1,000 pairs of train (2.0%), because a side has more than 256 tokens "
         "(input.max_length); raise it, or use a larger vocabulary"
     )
 

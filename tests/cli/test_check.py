@@ -157,7 +157,7 @@ def test_text_that_cannot_be_read(tmp_path: Path) -> None:
     assert [problem for corpus in facts(ended) for problem in corpus["problems"]] == [
         (
             "splits.train.c0: a.de:1: not UTF-8 at byte 35 of the file (f6: invalid start byte); set encoding in the "
-            "config (for this side alone: {target: …}), fix the line, or set invalid: drop to leave such pairs out"
+            "config (for this side alone: {target: …}), fix the line, or set invalid: drop to skip such pairs"
         ),
         (
             "splits.train.c1: a.en has 6 lines, but b.de has 7; line i of both makes a pair: check that the files "
@@ -331,7 +331,7 @@ def test_an_id_of_opus(tmp_path: Path, server: WebServer, monkeypatch: pytest.Mo
     )
     assert (right["pairs"], right["first"][0][0]) == (6, "en this is sentence number 0 of the text")
     assert wrong["problems"] == [
-        "opus:Books/v2/en-de: not found in OPUS; it has the versions v1; check the id at https://opus.nlpl.eu"
+        "opus:Books/v2/en-de: not found in OPUS; it has the versions v1; check the ID at https://opus.nlpl.eu"
     ]
 
 

@@ -101,7 +101,7 @@ def test_scores_come_from_columns(config: Path) -> None:
     )
     assert refused(config, text.encode(), "--set", rule, "--score", "quality=2") == (
         "nmt-prep: error: column 2 of standard input, line 1: scores.quality: found 'x', which is not a number; fix "
-        "it, leave it empty for a pair without score, or name the right place of the scores"
+        "it, leave it empty for a pair without score, or correct the column or field of the scores"
     )
     for wrong in ("nan", "1_0", "٣"):
         text = f"a\tb\t0.5\nc\td\t{wrong}\n"
@@ -146,12 +146,12 @@ def test_a_rule_that_needs_the_whole_corpus_is_an_error(config: Path) -> None:
 def test_deduplication_is_left_out_with_a_remark(config: Path) -> None:
     output, messages = cleaned(config, "a\tb\n" * 2, "--set", "clean.dedup.pair=exact")
     assert output == "a\tb\n" * 2
-    assert messages.startswith("clean.dedup (line 3): it is left out: it needs all pairs\n")
+    assert messages.startswith("clean.dedup (line 3): it is skipped: it needs all pairs\n")
     assert "dedup" not in cleaned(config, "ab\tcd\n", "--set", "clean.dedup.pair=off")[1]
     output, messages = cleaned(config, "two words\tzwei Worte\n" * 2, "--set", "clean.preset=light")
     assert output == "two words\tzwei Worte\n" * 2
-    assert "clean.preset light: dedup is left out: it needs all pairs\n" in messages
-    assert "left out" not in cleaned(config, "a\tb\n")[1]
+    assert "clean.preset light: dedup is skipped: it needs all pairs\n" in messages
+    assert "skipped" not in cleaned(config, "a\tb\n")[1]
 
 
 def test_functions_print_to_standard_error(config: Path) -> None:
@@ -221,9 +221,9 @@ def test_the_filters_of_an_opusfilter_config_replace_the_rules(config: Path, tmp
     text = "a  b\tc\nabcdefghij\tx\nk\tabcdefghij\na b c d\te\n"
     output, messages = cleaned(config, text, "--opusfilter", tmp_path / "opus.yaml", "--set", "clean.fix=[]")
     assert output == "a  b\tc\nk\tabcdefghij\n"
-    left_out = f"{tmp_path}/opus.yaml: not taken over:"
+    left_out = f"{tmp_path}/opus.yaml: not converted:"
     assert messages.splitlines() == [
-        f"{left_out} step 1, remove_duplicates: only steps of type filter are taken over",
+        f"{left_out} step 1, remove_duplicates: only steps of type filter are converted",
         f"{left_out} step 2, LangidFilter: no rule gives the same score; see the rules language and score",
         f"{left_out} step 2, MyFilter: a filter of the module mine; use the rule python",
         "4 pairs read, 2 kept, 2 dropped (50.0%)",

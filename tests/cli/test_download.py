@@ -102,7 +102,7 @@ def test_the_lock_is_updated_for_some_corpora(server: WebServer, tmp_path: Path)
     assert (unknown.returncode, unknown.stderr) == (1, message)
     without = nmt_prep("lock", config, "c2")
     assert without.returncode == 2
-    assert "names of corpora go with --update" in without.stderr
+    assert "names of corpora need --update" in without.stderr
 
 
 def interrupted(config: Path, reached: Callable[[], object], start: str = "") -> None:

@@ -163,15 +163,15 @@ def test_corpora_for_a_config(server: WebServer) -> None:
         }
     }
     comments = [line for line in ended.stdout.splitlines() if line.startswith("#")]
-    assert comments[0].startswith(f"# left out: {TALKS} (https:")
+    assert comments[0].startswith(f"# skipped: {TALKS} (https:")
     assert comments[2:] == [
-        "# left out: duplicates: OPUS has Books, too: opus:MultiBooks/v1/de-en",
-        "# left out: duplicates: OPUS has books, too: mtdata:Grp-books-1-deu-eng",
+        "# skipped: duplicates: OPUS has Books, too: opus:MultiBooks/v1/de-en",
+        "# skipped: duplicates: OPUS has books, too: mtdata:Grp-books-1-deu-eng",
         (
-            "# left out: test sets: it is made for development or evaluation (https://github.com/thammegowda/mtdata): "
+            "# skipped: test sets: it is made for development or evaluation (https://github.com/thammegowda/mtdata): "
             "mtdata:Grp-newstest-2013-deu-eng, mtdata:Grp-newstest-2014-deu-eng"
         ),
-        "# left out: part: name a config of the data set, and its fields: hf:owner/speech",
+        "# skipped: part: name a config of the data set, and its fields: hf:owner/speech",
     ]
 
 
@@ -244,7 +244,7 @@ def test_without_mtdata(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> N
     [
         ("en", 2, "not a pair of different languages"),
         ("en-xx", 2, "not a pair of different languages"),
-        ("en-fr", 1, "no catalogue has a corpus"),
+        ("en-fr", 1, "no catalog has a corpus"),
     ],
 )
 def test_pairs_without_corpora(server: WebServer, pair: str, status: int, message: str) -> None:
@@ -258,7 +258,7 @@ def test_a_config_with_all_corpora(server: WebServer) -> None:
     answer(server)
     ended = nmt_prep("init", "--languages", "en-de", "--all", "--clean", "light")
     assert ended.stdout == (
-        "en-de.yaml: written; corpora: 4 of train\nleft out: 6; comments in the file say why\n"
+        "en-de.yaml: written; corpora: 4 of train\nskipped: 6; comments in the file say why\n"
         "next: nmt-prep check en-de.yaml\nthen: nmt-prep run en-de.yaml\n"
     )
     config = yaml.safe_load(Path("en-de.yaml").read_text())
@@ -270,5 +270,5 @@ def test_a_config_with_all_corpora(server: WebServer) -> None:
     ]
     assert config["clean"] == {"preset": "light", "decontaminate": {"against": ["sacrebleu:all"]}}
     text = Path("en-de.yaml").read_text()
-    assert "\n# left out: duplicates: OPUS has books, too: mtdata:Grp-books-1-deu-eng\n" in text
+    assert "\n# skipped: duplicates: OPUS has books, too: mtdata:Grp-books-1-deu-eng\n" in text
     assert "of these sets are dropped; add dev with it\n" in text

@@ -117,7 +117,7 @@ records:
   shards: {train: 16, dev: 1}  # files per split
 input:
   batch_tokens: 4096  # tokens of a batch on either side, padding included
-  max_length: 256  # longer pairs are left out of batches
+  max_length: 256  # longer pairs are skipped
 # Files for other trainers, beside the records: marian, fairseq, huggingface and more, see docs/outputs.md.
 # outputs: [{kind: marian}]
 """
@@ -265,18 +265,18 @@ def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
     ("arguments", "message"),
     [
         (("--opus", "Books/v1/fr-de"), "opus:Books/v1/fr-de is for de-fr, but languages is en-de; correct one of them"),
-        (("--opus", "Europarl"), "opus:Europarl: an OPUS id is opus:<corpus>/<version>/<pair>, such as"),
+        (("--opus", "Europarl"), "opus:Europarl: an OPUS ID is opus:<corpus>/<version>/<pair>, such as"),
         (
             ("--opus", "Europal/v8"),
             "opus:Europal/v8/en-de: not found in OPUS (did you mean 'Europarl'?); it has no version",
         ),
-        (("--opus", "Books/v2"), "opus:Books/v2/en-de: not found in OPUS; it has the versions v1; check the id at"),
+        (("--opus", "Books/v2"), "opus:Books/v2/en-de: not found in OPUS; it has the versions v1; check the ID at"),
         (
             ("--train", "data/none.jsonl"),
             "data/none.jsonl: no field is named like the source language, en; its texts are a, b;",
         ),
         (("--train", "data/bad.jsonl"), "data/bad.jsonl: its first row cannot be read: "),
-        (("--train", "hf:name"), "hf:name: an id on the Hugging Face Hub is hf:<owner>/<name>"),
+        (("--train", "hf:name"), "hf:name: an ID on the Hugging Face Hub is hf:<owner>/<name>"),
         (("--train", "data/train.en"), "data/train.en: format plain has one file per side:"),
         (("--train", "http://h/a.tgz"), "name two files as SOURCE,TARGET, and members as ARCHIVE::SOURCE,TARGET"),
         ((*TRAIN, "--vocab", "byte_bpe", "--size", "20"), "size is 20: it must be 258 or more"),
@@ -390,13 +390,13 @@ def recipes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_recipe() -> None:
     assert init("--recipe", "wmt_ende").stdout.splitlines()[:2] == [
         "en-de.yaml: written; corpora: 1 of train, 1 of dev",
-        "left out: 2; comments in the file say why",
+        "skipped: 2; comments in the file say why",
     ]
     text = Path("en-de.yaml").read_text()
     assert text[text.index("# The corpora") : text.index("name:")] == (
         "# The corpora are those of mtdata's recipe wmt_ende, https://x.example/paper.\n"
-        "# left out: mtdata:Grp-gone-1-eng-deu: mtdata has no such corpus\n"
-        "# left out: 2 of one language: add them with url and translate\n"
+        "# skipped: mtdata:Grp-gone-1-eng-deu: mtdata has no such corpus\n"
+        "# skipped: 2 of one language: add them with url and translate\n"
     )
     assert text[text.index("  train:\n") : text.index("# Which")] == (
         "  train:\n  - name: Grp-one-1\n    url: mtdata:Grp-one-1-eng-deu\n"

@@ -116,11 +116,11 @@ SHARE = ["--round", "encode", "--task-id", "0", "--num-tasks", "2"]
     [
         ("plan", ["--show-rules", "--verify"], "--show-rules cannot be combined with"),
         ("plan", ["--show-rules", "--force", "clean"], "--show-rules cannot be combined with"),
-        ("run", SHARE[:2], "--round, --task-id and --num-tasks go together"),
-        ("run", SHARE[2:], "--round, --task-id and --num-tasks go together"),
-        ("run", [*SHARE, "--verify"], "do not go with --round"),
-        ("run", [*SHARE, "--json"], "--strict and --json do not go with"),
-        ("run", [*SHARE, "--strict"], "--strict and --json do not go with"),
+        ("run", SHARE[:2], "--round, --task-id and --num-tasks must be given together"),
+        ("run", SHARE[2:], "--round, --task-id and --num-tasks must be given together"),
+        ("run", [*SHARE, "--verify"], "cannot be combined with --round"),
+        ("run", [*SHARE, "--json"], "--strict and --json cannot be combined with"),
+        ("run", [*SHARE, "--strict"], "--strict and --json cannot be combined with"),
     ],
 )
 def test_conflicting_options(path: Path, command: str, options: list[str], message: str) -> None:

@@ -110,4 +110,4 @@ def test_errors_of_wrong_choices_and_missing_rejects(config: Path, options: list
 
 def test_a_remark_says_that_no_pair_was_found(config: Path) -> None:
     result = nmt_prep("rejects", config, "--rule", "empty")
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "no dropped pair fits\n")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "no dropped pair matches\n")

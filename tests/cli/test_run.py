@@ -35,7 +35,7 @@ def test_run_prints_stages_records_a_batch_and_then_that_nothing_changed(config:
     assert f"records: {config.parent / 'run' / 'records'}" in lines
     assert "  train: 300 pairs in 3 shards: small-train-00000-of-00003 … small-train-00002-of-00003" in lines
     preview = first.stdout[first.stdout.index("a batch: source [") : first.stdout.index("stage ")]
-    assert "  source ids: " in preview
+    assert "  source IDs: " in preview
     assert preview.count("  target:     ") == 3
 
     second = nmt_prep("run", config)
@@ -121,8 +121,8 @@ def test_allowing_that_needs_a_config_that_cleans(config: Path) -> None:
 
 SENTENCEPIECE = {"kind": "sentencepiece", "size": 60, "model_type": "bpe", "shared": True}
 SMALL = (
-    "the source vocabulary has 112 pieces, but 200 were asked for (vocab.size): the sample gives no more; "
-    "sample more text (sample.bytes_per_corpus) or ask for fewer"
+    "the source vocabulary has 112 pieces, but 200 were requested (vocab.size): the sample gives no more; "
+    "sample more text (sample.bytes_per_corpus) or request fewer"
 )
 
 

@@ -120,7 +120,7 @@ def test_a_trainer_that_dies(place: Path, tmp_path: Path) -> None:
     ended = nmt_prep("stream", place / "plain.yaml", "--state", state, "--", sys.executable, "-c", few)
     assert ended.returncode == 9
     row = json.loads(state.read_text())["row"]
-    assert f"reads no more; {sys.executable} ended with status 9; go on with --from {row}" in ended.stderr
+    assert f"has stopped reading; {sys.executable} ended with status 9; go on with --from {row}" in ended.stderr
     assert 3 <= row < 14_000
     whole = lines(place / "plain.yaml", "--epochs", "1")
     assert lines(place / "plain.yaml", "--epochs", "1", "--state", state) == whole[row:]

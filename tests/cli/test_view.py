@@ -104,7 +104,7 @@ def test_grep_looks_at_both_sides(config: Path) -> None:
         *(f"Page {n}" for n in range(10, 20)),
     ]
     none = nmt_prep("view", config, "--grep", "nowhere")
-    assert (none.returncode, none.stdout, none.stderr) == (0, "", "no pair fits\n")
+    assert (none.returncode, none.stdout, none.stderr) == (0, "", "no pair matches\n")
 
 
 def test_pieces_join_to_the_text(config: Path) -> None:
@@ -188,12 +188,12 @@ def test_trace_in_words_and_as_json(config: Path) -> None:
         (["--grep", "("], 1, "--grep (: "),
         (["--trace", "web:1"], 1, "row 1 of web was dropped by compile: empty_source"),
         (["--trace", "3", "--set", "seed=2"], 1, "the records are not those of"),
-        (["--trace", "3", "--row", "2"], 2, "--row does not go with --trace"),
-        (["--trace", "3", "--grep", "a"], 2, "--grep does not go with --trace"),
-        (["--trace", "3", "-n", "1"], 2, "-n does not go with --trace"),
-        (["--trace", "3", "--seed", "1"], 2, "--seed does not go with --trace"),
-        (["--seed", "3"], 2, "--seed goes with --random"),
-        (["--row", "3", "--random", "2"], 2, "--row does not go with --grep and --random"),
+        (["--trace", "3", "--row", "2"], 2, "--row cannot be combined with --trace"),
+        (["--trace", "3", "--grep", "a"], 2, "--grep cannot be combined with --trace"),
+        (["--trace", "3", "-n", "1"], 2, "-n cannot be combined with --trace"),
+        (["--trace", "3", "--seed", "1"], 2, "--seed cannot be combined with --trace"),
+        (["--seed", "3"], 2, "--seed needs --random"),
+        (["--row", "3", "--random", "2"], 2, "--row cannot be combined with --grep and --random"),
         (["--stage", "sample"], 2, "'sample' is not one of"),
     ],
 )

@@ -143,7 +143,7 @@ def test_vocab_describes_a_vocabulary_and_its_coverage_of_a_text(vocabulary: Pat
             b"a\n" * 3_000_000 + b"\xe4",
             "standard input, line 3000001, column 1: not UTF-8 (e4: ",
         ),
-        ("decode", b"2 3\n2  x3 4\n", "standard input, line 2, column 4: not a line of ids: '2  x3 4'\n"),
+        ("decode", b"2 3\n2  x3 4\n", "standard input, line 2, column 4: not a line of IDs: '2  x3 4'\n"),
         ("decode", b"2 3\n\n2 99999999999\n", "standard input, line 3, column 3: "),
         ("decode --as pieces", b"a_ b_\na_ nope b_\n", "standard input, line 2, column 4: 'nope' is not a piece of"),
     ],

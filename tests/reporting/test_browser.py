@@ -118,7 +118,7 @@ def test_numbers_of_the_chosen_corpus(toy: Path, tmp_path: Path) -> None:
 
 def test_translation_has_a_threshold_to_move(toy: Path, tmp_path: Path) -> None:
     probe = """(() => {
-      const range = view.document.querySelector("[aria-label='Another lower limit for translation, pair']");
+      const range = view.document.querySelector("[aria-label='Another lower threshold for translation, pair']");
       range.value = 0;
       range.dispatchEvent(new view.Event("input"));
       const box = range.closest(".threshold");
@@ -138,7 +138,7 @@ def test_axe_finds_nothing_serious(page: str, tmp_path: Path) -> None:
 
 FOLLOWING = """(() => {
   const page = view.document, ranges = [...page.querySelectorAll(".threshold input")];
-  const label = (range) => range.getAttribute("aria-label").match(/(upper|lower) limit for (.*), (.*)/);
+  const label = (range) => range.getAttribute("aria-label").match(/(upper|lower) threshold for (.*), (.*)/);
   const boxOf = (range) => page.querySelector(`[data-reason="${label(range)[2]}"]`);
   const rows = (range) => [...boxOf(range).querySelectorAll("tr[data-value]")].slice(0, 5);
   const range = ranges.find((each) => label(each)[1] === "upper" && boxOf(each)

@@ -168,7 +168,7 @@ def test_figures_of_the_head_are_those_of_one_split(toy: Path, text: str) -> Non
     assert tiles[:3] == [
         ("pairs read", "4,600"),
         ("pairs prepared", "3,879, 84.3%"),
-        ("source ids", f"{summary['source_tokens']:,}"),
+        ("source IDs", f"{summary['source_tokens']:,}"),
     ]
 
 
@@ -207,7 +207,7 @@ def test_frequent_lines_that_cleaning_dropped_are_on_the_page(toy: Path) -> None
     line = "134,384 of 200,000 target lines (67.2%) are “NO TRANSLATION AVAILABLE”"
     mended = {"split": "train", "corpus": "dirty", "side": "target", "code": "frequent_line", "text": line}
     page = render_page({**summary_of(toy), "mended": [mended]})
-    assert f"<summary>Mended by cleaning</summary><ul><li><b>train/dirty</b> {line}</li></ul>" in page
+    assert f"<summary>Fixed by cleaning</summary><ul><li><b>train/dirty</b> {line}</li></ul>" in page
 
 
 def test_the_same_data_give_the_same_page(toy: Path, text: str, tmp_path: Path) -> None:

@@ -86,5 +86,5 @@ def test_a_config_without_stages_has_no_section() -> None:
 
 def test_a_plan_that_fails_does_not_end_the_report() -> None:
     made = facts(TRAINING, 0)
-    assert made == {"problem": "training.stages.0.mix.news has no pairs; leave it out, or look at what cleaning drops"}
+    assert made == {"problem": "training.stages.0.mix.news has no pairs; remove it, or look at what cleaning drops"}
     assert "has no pairs" in "".join(map(str, training.section({"training": made})))

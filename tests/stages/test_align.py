@@ -77,7 +77,7 @@ def test_a_model_of_other_languages(tmp_path: Path) -> None:
     config = config_of(tmp_path, write(tmp_path, "c", PAIRS), align={})
     align(tmp_path, config)
     other = write(tmp_path, "o", [("völlig anderer Text", "quite another text")] * 9)
-    with pytest.raises(AlignmentModelError, match=r"the model knows 0% of the source words of .*other languages"):
+    with pytest.raises(AlignmentModelError, match=r"the model covers 0% of the source words of .*other languages"):
         align(tmp_path, config_of(tmp_path / "2", other, align={"model": "run/aligned/model"}).within(tmp_path))
 
 

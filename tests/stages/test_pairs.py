@@ -182,7 +182,7 @@ def test_the_report_has_the_pairs_and_the_languages(tmp_path: Path) -> None:
     assert (use["words"], use["escaped"]) == (2 * 60 * 6, 0)
     assert use["bytes"] == use["characters"]
     text = (report / "summary.txt").read_text()
-    assert "pairs of languages  read  kept  share  epoch at 1  epoch at 2  epoch at 5  dropped" in text
+    assert "language pairs  read  kept  share  epoch at 1  epoch at 2  epoch at 5  dropped" in text
     assert "characters without a piece" in text
     title, read = (
         "t: en → de, de → en, en → cs, cs → en, de → cs, cs → de",

@@ -42,8 +42,8 @@ def test_the_report_in_words(tmp_path: Path) -> None:
     assert ["train/x", "reading", "empty_target", "1", "0.3%"] in table
     assert ["pieces", "112"] in [line[:2] for line in table]
     warning = (
-        "the source vocabulary has 112 pieces, but 200 were asked for (vocab.size): the sample gives no more; "
-        "sample more text (sample.bytes_per_corpus) or ask for fewer"
+        "the source vocabulary has 112 pieces, but 200 were requested (vocab.size): the sample gives no more; "
+        "sample more text (sample.bytes_per_corpus) or request fewer"
     )
     assert lines[3] == f"warning: {warning}"
     assert json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())["warnings"][0] == {

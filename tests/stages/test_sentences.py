@@ -208,7 +208,7 @@ def test_documents_that_cannot_be_aligned_are_left_out_by_name(tmp_path: Path, b
         "repeated_documents",
         "untranslated_documents",
     ]
-    assert str(observed.warnings[-1]).endswith("1 documents do not translate each other, and are left out: strange.txt")
+    assert str(observed.warnings[-1]).endswith("1 documents do not translate each other, and are skipped: strange.txt")
     assert {name for _, _, name in rows(made)} == {f"{number}.txt" for number in range(4)}
 
 
@@ -246,7 +246,7 @@ def test_weak_pairs_are_dropped(tmp_path: Path, books: list[tuple[str, str]]) ->
     ("url", "documents", "more", "message"),
     [
         ({"source": "en/", "target": "de"}, {}, {}, "give directories with documents for both sides"),
-        ({"source": "en/", "target": "en/"}, {}, {}, "both sides are the same url: give that of the other language"),
+        ({"source": "en/", "target": "en/"}, {}, {}, "both sides are the same url; correct one of them"),
         ({"source": "en/", "target": "http://x/"}, {}, {}, "directories and lists of documents must be local paths"),
         ("a.tar", {}, {"member": "x"}, "format text needs files of both sides"),
         (URL, {"format": "list"}, {}, "format list needs one file"),

@@ -63,5 +63,5 @@ def test_escapes_differ_from_other_pieces() -> None:
 
 def test_ids_beyond_the_vocabulary_are_refused(with_white_pieces: SentencePieceTokenizer) -> None:
     rows = Ragged(np.array([len(with_white_pieces)], np.int32), np.array([0, 1], np.int64))
-    with pytest.raises(EncodeError, match="ids must be from 0 to"):
+    with pytest.raises(EncodeError, match="IDs must be from 0 to"):
         PieceText(with_white_pieces).lines(rows)

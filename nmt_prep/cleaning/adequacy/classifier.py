@@ -259,7 +259,8 @@ def load(path: Path) -> Classifier:
     model, stored = Model.load_with_classifier(path)
     if stored is None:
         raise AlignmentModelError(
-            f"{path} has no classifier of incomplete translations; make it with nmt-prep align --adequacy FILE --save"
+            f"{path} has no classifier for incomplete translations; create it with nmt-prep align "
+            "--adequacy FILE --save"
         )
     try:
         return _restored(model, *stored)

@@ -276,8 +276,8 @@ def _good_rows(corpus: _Corpus, draws: Draws) -> tuple[Integers, Floats]:
     kept = np.flatnonzero(better)[:MOST_PAIRS]
     if len(kept) < LEAST_PAIRS:
         raise AlignmentModelError(
-            f"{len(kept):,} of {len(rows):,} pairs translate each other well enough to learn from; it takes "
-            f"{LEAST_PAIRS:,} or more"
+            f"{len(kept):,} of {len(rows):,} pairs translate each other well enough to learn from; at least "
+            f"{LEAST_PAIRS:,} are needed"
         )
     return rows[kept], known[kept]
 

@@ -308,6 +308,6 @@ def check_known(model: Model, path: Path, source: TextColumn, target: TextColumn
     for side, known in zip(SIDES, model.known(source, target), strict=True):
         if known < LEAST_KNOWN:
             raise AlignmentModelError(
-                f"the model knows {known:.0%} of the {side} words of {path}; it was learned from other languages, from "
-                "the other direction, or from other text: use one for this text, or learn one"
+                f"the model covers {known:.0%} of the {side} words of {path}; it was learned from other languages, the "
+                "other direction or other text: use a model for this text, or learn one"
             )

@@ -56,7 +56,7 @@ def read_arrays(path: Path, kind: str, dtypes: Mapping[str, str]) -> tuple[dict[
         if places is None:
             raise damaged(path, "its size does not fit its first line")
         if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-            raise damaged(path, "its bytes do not fit the digest in its first line")
+            raise damaged(path, "its digest differs from the one in its first line")
         return facts, {
             name: np.memmap(file, dtype, "r", places[name], (length,)) if length else np.empty(0, dtype)
             for name, dtype, length in listed
@@ -91,7 +91,7 @@ def _facts(path: Path, line: bytes, kind: str) -> dict[str, Any]:
     except ValueError:
         facts = None
     if not isinstance(facts, dict) or facts.pop("nmt_prep", None) != "alignment":
-        raise AlignmentModelError(f"{path} is not a file of nmt-prep align; make one with nmt-prep align --save")
+        raise AlignmentModelError(f"{path} is not a model of nmt-prep align; write one with nmt-prep align --save")
     version, held = facts.pop("version", None), facts.pop("kind", None)
     if version != _VERSION:
         raise AlignmentModelError(

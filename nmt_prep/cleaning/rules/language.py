@@ -130,5 +130,5 @@ def _uncapitalised(pairs: Pairs, side: Side) -> TextColumn:
 def _warn_of_unknown(model: str, language: str) -> None:
     """Logs that a model does not know a language, once for each model and language."""
     _log.warning(
-        "the language model %s does not know the language %s; the rule language keeps that side", model, language
+        "the language model %s does not include the language %s; the rule language keeps that side", model, language
     )

@@ -96,7 +96,7 @@ def _found(name: str, pattern: regex.Pattern[str], lines: pa.Array) -> Values:
         except TimeoutError as error:
             raise PairError(
                 number,
-                f"the search for the pattern {name} takes more than {SECONDS:g} s a core; write it without nested "
+                f"the search for the pattern {name} takes more than {SECONDS:g} s per core; write it without nested "
                 f"repetitions such as (x+x+)+ (the line begins with {line[:40]!r})",
             ) from error
     return values

@@ -56,14 +56,14 @@ class WordListRule(PairRule[WordListOptions]):
 
 def _word_pattern(path: Path) -> regex.Pattern[str]:
     if path.exists() and not path.is_file():
-        raise ValueError(f"the word list {path} is no regular file; a run reads it more than once")
+        raise ValueError(f"the word list {path} is not a regular file; a run reads it more than once")
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"the word list {path} cannot be read: {error}") from error
     words = sorted({line.strip() for line in lines} - {""})
     if not words:
-        raise ValueError(f"the word list {path} holds no words")
+        raise ValueError(f"the word list {path} contains no words")
     anywhere = [word for word in words if regex.search(_UNSPACED, word)]
     between = [word for word in words if not regex.search(_UNSPACED, word)]
     parts = [r"\L<anywhere>"] * bool(anywhere) + [r"(?<!\w)\L<between>(?!\w)"] * bool(between)

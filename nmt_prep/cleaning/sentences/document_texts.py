@@ -89,7 +89,7 @@ def _one_side(path: Path, options: Documents, policy: TextPolicy) -> Iterator[Na
         divided |= divides
     if not divided:
         raise CorpusError(
-            f"{path}: no line matches documents.divider ({options.divider}); correct it, or leave it out if the file "
+            f"{path}: no line matches documents.divider ({options.divider}); correct it, or remove it if the file "
             "is one document"
         )
 
@@ -148,7 +148,7 @@ def _value(row: Any, place: str, where: str) -> str:
     except KeyError:
         value = None
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise CorpusError(f"{where}: no text at {place!r}; fix the row, or correct the place in the config")
+        raise CorpusError(f"{where}: no text at {place!r}; fix the row, or correct the key in the config")
     return str(value)
 
 
@@ -192,7 +192,7 @@ def files_of_directories(source: Path, target: Path) -> dict[str, tuple[Path, Pa
         except UnicodeEncodeError as error:
             raise InvalidTextError(f"the name of {str(source / name)!r} is not UTF-8; rename the file") from error
     if not names[0]:
-        raise CorpusError(f"{source} has no files; name directories with a document a file")
+        raise CorpusError(f"{source} has no files; name directories with one document per file")
     return {name: (source / name, target / name) for name in sorted(names[0])}
 
 

@@ -28,11 +28,10 @@ with delayed_imports():
 _CONFIG = "Instead, write the links of the run of this config, which has a section align."
 _LINKS = "With CONFIG: the file for the links; standard output by default."
 _MODEL = "Use this model, which --save wrote, instead of learning from the input."
-_PRIOR = "Learn from the input, and start from what this model knows."
-_SCORES = "Write a line for each pair: how well its sides translate each other; higher is better."
+_PRIOR = "Learn from the input, and start from this model's counts."
+_SCORES = "Write one line per pair: how well its sides translate each other; higher is better."
 _ADEQUACY = (
-    "Write a line for each pair: whether a side lacks something that the other has; 1 % of good pairs have values "
-    "below 0."
+    "Write one line per pair: whether a side lacks something that the other has; 1 % of good pairs have values below 0."
 )
 
 
@@ -59,10 +58,10 @@ def align(
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Link the words of pairs from standard input; write links such as 0-0 1-2 to standard output, a line a pair.
+    """Link the words of pairs from standard input; write links such as 0-0 1-2 to standard output, one line per pair.
 
     A line of the input is source, tab, target, or source ||| target. Words count from 0. A pair with an empty side
-    has an empty line.
+    gives an empty line.
 
     With CONFIG, write the links of a split's pairs, in the order of its parts. Nothing is read.
 
@@ -72,7 +71,7 @@ def align(
     if config is not None:
         if any((model, prior, save, scores, adequacy, pretokenized)):
             raise typer.BadParameter(
-                f"{config}: the links of a run exist already; options of learning do not go with CONFIG"
+                f"{config}: the links of a run exist already; learning options cannot be combined with CONFIG"
             )
         with interruptible("interrupted"):
             run_links.write_links(config, overrides or (), split or "train", links)
@@ -80,7 +79,7 @@ def align(
     if links is not None or split is not None or overrides:
         raise typer.BadParameter("--links, --split and --set are for the links of a run: name its config first")
     if model is not None and (prior is not None or save is not None):
-        raise typer.BadParameter("--model goes with neither --prior nor --save: nothing is learned from the input")
+        raise typer.BadParameter("--model cannot be combined with --prior or --save: nothing is learned from the input")
     check_outputs(
         {**STANDARD_OUTPUT, "--save": save, "--scores": scores, "--adequacy": adequacy},
         {**STANDARD_INPUT, "--model": model, "--prior": prior},

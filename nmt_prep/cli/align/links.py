@@ -89,11 +89,13 @@ def write_shortlists(
         console.print(f"{place / name}: {lines:,} lines", soft_wrap=True)
     if skipped:
         console.print(
-            f"{skipped:,} pairs were left out: their pieces do not spell the text, which the vocabulary normalizes",
+            f"{skipped:,} pairs were skipped: their pieces do not spell the text, which the vocabulary normalizes",
             soft_wrap=True,
         )
     if cut:
-        console.print(f"{cut:,} pairs have words of too many pieces, whose links were left out", soft_wrap=True)
+        console.print(
+            f"{cut:,} pairs have words with too many pieces; the links of these words were skipped", soft_wrap=True
+        )
 
 
 def _count(

@@ -144,7 +144,7 @@ def _check_enough(pairs: int) -> None:
     if pairs < learning.LEAST_PAIRS:
         given = f"{pairs:,} pair{'' if pairs == 1 else 's'}"
         raise AlignmentModelError(
-            f"--adequacy: the input has {given}; it takes {learning.LEAST_PAIRS:,} or more to learn from, or a model "
+            f"--adequacy: the input has {given}; learning needs at least {learning.LEAST_PAIRS:,}, or a model "
             "with a classifier (--model)"
         )
 
@@ -235,7 +235,9 @@ def columns_of(block: Block) -> tuple[TextColumn, TextColumn]:
         line = f"{name_of(None)}, line {block.first_line + number}"
         if size == 1:
             hint = carriage_return_hint(bytes(data[block.starts[number] : block.ends[number]]))
-            raise CorpusError(f"{line}: it has no tab (or |||) between source and target{hint}; write one pair a line")
+            raise CorpusError(
+                f"{line}: it has no tab (or |||) between source and target{hint}; write one pair per line"
+            )
         name = "a tab" if mark == "\t" else "|||"
         raise CorpusError(
             f"{line}: it has {size} columns, separated by {name}, and not two, source and target; "
@@ -263,7 +265,7 @@ def _check_languages(model: Model, source: TextColumn, target: TextColumn, threa
     """Compares the input's words with a model's words, and only warns if the input or the model has few words."""
     known = model.known(source, target, threads)
     swapped = model.known(target, source, threads)
-    shares = f"the model knows {known[0]:.0%} of the source words and {known[1]:.0%} of the target words"
+    shares = f"the model covers {known[0]:.0%} of the source words and {known[1]:.0%} of the target words"
     enough = tells(model, source, target)
     if enough and min(known) < _FEW_KNOWN and min(swapped) > min(known) + 0.2:
         raise AlignmentModelError(
@@ -271,6 +273,6 @@ def _check_languages(model: Model, source: TextColumn, target: TextColumn, threa
         )
     small = min(len(vocabulary) for vocabulary in model.vocabularies) < _SMALL_VOCABULARY
     if enough and min(known) < LEAST_KNOWN and not small:
-        raise AlignmentModelError(f"{shares}; use a model of these languages, or learn one without --model")
+        raise AlignmentModelError(f"{shares}; use a model for these languages, or learn one without --model")
     if min(known) < _FEW_KNOWN:
-        console.print(f"warning: {shares}; it may be of other languages or of other text", soft_wrap=True)
+        console.print(f"warning: {shares}; it may be for other languages or other text", soft_wrap=True)

@@ -27,8 +27,8 @@ with delayed_imports():
 _CONFIG = "A YAML file with the sections languages and clean; others are not read."
 _OPUSFILTER = "Apply the filters of this OpusFilter config instead of the preset and the rules of CONFIG."
 _REJECTED = (
-    "Write the dropped lines here, each followed by rule, column, value, threshold and line number, and with "
-    "evaluation sets by the set and row of the segment."
+    "Write the dropped lines here, each followed by rule, column, value, threshold and line number. With "
+    "evaluation sets, the set and row of the segment follow."
 )
 _SCORE = "A column with a score for the rules, such as bicleaner=2; columns count from 0."
 

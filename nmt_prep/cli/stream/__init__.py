@@ -15,10 +15,10 @@ with delayed_imports():
 
 _SOURCE = "The YAML file, or the directory of a run, whose pairs are then read without stages and modifiers."
 _COMMAND = "-- and a trainer with its arguments, which reads the lines from its standard input."
-_FORM = "Lines of text, or of the pieces of the vocabularies."
-_COLUMNS = "The columns of a line, such as source,target,links; also corpus, document, weight and scores."
-_STATE = "Continue from the row in this file, and keep the row current."
-_PART = "The part of this reader among N readers that share the stream, such as 0/4."
+_FORM = "Text lines, or lines with the pieces of the vocabularies."
+_COLUMNS = "Columns per line, such as source,target,links; also corpus, document, weight and scores."
+_STATE = "Continue from the row in this file, and update the row while streaming."
+_PART = "This reader's part of a stream that N readers share, such as 0/4."
 _OPUSTRAINER = "Stages and modifiers of OpusTrainer's YAML; its datasets are TSV files, or corpora of the config."
 
 
@@ -33,7 +33,7 @@ def stream(
         int | None, typer.Option("--from", min=0, max=1 << 60, metavar="ROW", help="The first row, from 0.")
     ] = None,
     state: Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help=_STATE)] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="End after so many epochs of all pairs.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="End after this number of epochs over all pairs.")] = None,
     part: Annotated[str, typer.Option(metavar="I/N", help=_PART)] = "0/1",
     opustrainer: Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help=_OPUSTRAINER)] = None,
 ) -> None:

@@ -183,7 +183,7 @@ def _feed_trainer(writer: _Writer, command: Sequence[str]) -> int:
     os.set_blocking(pipe, False)  # a full pipe takes only some of the lines
     try:
         if not writer.write(pipe, _PIECE):
-            why = f"{name} reads no more"
+            why = f"{name} has stopped reading"
     except KeyboardInterrupt:
         why = "interrupted"
     except BaseException:

@@ -23,8 +23,8 @@ with delayed_imports():
 _CUT = 400  # Maximum width of a text in a table, in columns; JSON has the whole text
 
 _TextStage = Literal["compile", "clean", "divide", "limits", "encode"]
-_STAGE = "The pairs as this stage left them; by default, as text that goes into the records."
-_WHERE = "Show where a record comes from: its number, SHARD:POSITION, or the CORPUS:ROW that it was made from."
+_STAGE = "Show the pairs after this stage; by default, the text that goes into the records."
+_WHERE = "Show where a record comes from: its index, SHARD:POSITION, or the CORPUS:ROW that it was made from."
 _REGEX = "Only pairs with a side that matches (RE2; (?i) ignores case)."
 
 
@@ -51,7 +51,7 @@ def view(
     trace: Annotated[str | None, typer.Option(metavar="WHERE", help=_WHERE)] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show pairs as a stage left them, or follow one from its file to its record. All numbers count from 0.
+    """Show pairs after a stage, or trace a pair from its file to its record. All positions count from 0.
 
     Long texts are cut in the table, and whole in JSON. With --stage encode, the records are decoded.
     """
@@ -68,9 +68,9 @@ def view(
             }
         )
     if seed is not None and choice is None:
-        raise typer.BadParameter("--seed goes with --random")
+        raise typer.BadParameter("--seed needs --random")
     if row is not None and (pattern is not None or choice is not None):
-        raise typer.BadParameter("--row does not go with --grep and --random")
+        raise typer.BadParameter("--row cannot be combined with --grep and --random")
     checked = load_config(config, overrides)
     if trace is not None:
         _print_trace(checked, split, trace, pieces=pieces, as_json=as_json)
@@ -81,7 +81,7 @@ def view(
     console = open_console(log_width=80)
     first = next(rows, None)
     if first is None:
-        print_remark("no pair fits")
+        print_remark("no pair matches")
     elif as_json:
         for pair in chain([first], rows):
             console.print(json_line({"split": split, **pair}), soft_wrap=True)
@@ -94,7 +94,7 @@ def _check_trace(given: Mapping[str, object]) -> None:
     for option, value in given.items():
         if value is not None:
             instead = "; give --trace CORPUS:ROW" if option == "--row" else ", which shows one pair"
-            raise typer.BadParameter(f"{option} does not go with --trace{instead}")
+            raise typer.BadParameter(f"{option} cannot be combined with --trace{instead}")
 
 
 def _print_trace(config: Config, split: str, where: str, *, pieces: bool, as_json: bool) -> None:

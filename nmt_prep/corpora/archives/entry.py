@@ -94,7 +94,7 @@ class Budget:
     def _check(self, number: float, most: float, what: str, key: str = "") -> None:
         if number > most:
             remedy = f"raise {key} in the config" if key else "unpack it yourself, and name the files in url"
-            raise ArchiveError(f"{self.path} is refused: {what}; if that is intended, {remedy}")
+            raise ArchiveError(f"{self.path} is rejected: {what}; if that is intended, {remedy}")
 
 
 class Bounded:

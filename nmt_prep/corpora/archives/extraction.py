@@ -249,7 +249,7 @@ def refused_member(path: object, name: str, why: str) -> ArchiveError:
     advice = "only regular files inside the archive are read"
     if why.startswith(PACKED):
         advice = "unpack the archive with another program, and pack it again with zip's usual method, Deflate"
-    return ArchiveError(f"{path}: the member {name!r} is refused: it is {why}; {advice}")
+    return ArchiveError(f"{path}: the member {name!r} is rejected: it is {why}; {advice}")
 
 
 def missing_member(
@@ -268,8 +268,8 @@ def missing_member(
         return MissingMemberError(
             name,
             f"{path} has no member {name!r}, since it is no archive: it looks like "
-            f"{kind.words if kind else 'plain text'}; check url, or where the file is the corpus itself, leave the "
-            "member out",
+            f"{kind.words if kind else 'plain text'}; check url, or where the file is the corpus itself, remove the "
+            "member",
         )
     what = f"no member that matches {name!r}" if is_pattern(name) else f"no member {name!r}"
     return MissingMemberError(

@@ -99,4 +99,6 @@ def _refuse_overlaps(infos: list[zipfile.ZipInfo], directory: int, budget: Budge
     ends = [*(info.header_offset for info in ordered[1:]), directory]
     for info, end in zip(ordered, ends, strict=True):
         if info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size > end:
-            raise ArchiveError(f"{budget.path} is refused: {info.filename!r} overlaps the next entry, as in a zip bomb")
+            raise ArchiveError(
+                f"{budget.path} is rejected: {info.filename!r} overlaps the next entry, as in a zip bomb"
+            )

@@ -123,7 +123,7 @@ class PoReader(Reader):
             for number in range(len(block.starts)):
                 where = f"{path}:{block.first_line + number}"
                 if block.faults is not None and block.faults[number]:
-                    raise CorpusError(f"{where}: the line is longer than max_line_bytes; this is not a catalogue")
+                    raise CorpusError(f"{where}: the line is longer than max_line_bytes; this is not a catalog")
                 yield where, text_of(block, number).strip(" \t\r")
 
     def _encoding(self, path: Path) -> str:
@@ -141,7 +141,7 @@ def _parsed(line: str, where: str) -> tuple[str, str]:
     """Returns the keyword of a line (empty for a continuation line) and its text."""
     match = _LINE.fullmatch(line)
     if match is None:
-        raise CorpusError(f"{where}: not a line of a catalogue: {line[:60]!r}; fix it")
+        raise CorpusError(f"{where}: not a line of a catalog: {line[:60]!r}; fix it")
     keyword, form, text = match.groups()
     if "\\" in text:
         text = _ESCAPE.sub(lambda escape: _character(escape, where), text)

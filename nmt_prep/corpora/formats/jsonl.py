@@ -87,7 +87,7 @@ class JsonlReader(Reader):
             shown = ascii(error.object[max(error.start - 20, 0) : error.end])
             raise InvalidTextError(
                 f"{self.files['both']}:{line}: {key}: the field {place} has half of a surrogate pair, which is not a "
-                f"character (…{shown}); fix the line, or set invalid: drop to leave such pairs out"
+                f"character (…{shown}); fix the line, or set invalid: drop to skip such pairs"
             ) from error
         except KeyError:
             return self._absent(row, place.split("."), line, key)

@@ -105,9 +105,9 @@ class Document(ABC):
     def check(self, fed: int) -> None:
         """Checks that the document needs no unbounded memory; ``fed`` is the number of bytes parsed so far."""
         if fed - self.parser.CurrentByteIndex > _LONGEST_TOKEN:
-            raise self.error(f"a tag or comment of more than {_LONGEST_TOKEN} bytes is refused")
+            raise self.error(f"a tag or comment of more than {_LONGEST_TOKEN} bytes is rejected")
         if len(self.parser.intern) > _MOST_NAMES:
-            raise self.error(f"more than {_MOST_NAMES} different element names are refused")
+            raise self.error(f"more than {_MOST_NAMES} different element names are rejected")
         if self._gathering and sum(map(len, self._pieces)) > self.corpus.max_line_bytes:
             self._pieces.clear()
             self.fault = Fault.TOO_LONG
@@ -117,7 +117,7 @@ class Document(ABC):
         if self._depth == 1 and name.rpartition(":")[2].lower() != self.root:
             raise self.error(f"begins with <{name[:100]}>, not with <{self.root}>; correct format in the config")
         if self._depth > _DEEPEST:
-            raise self.error(f"elements nested more than {_DEEPEST} deep are refused")
+            raise self.error(f"elements nested more than {_DEEPEST} deep are rejected")
         if not self._gathering or (name == self.inner and not self._code_depth):
             self.start(name, attributes)
         elif self._code_depth or name.rpartition(":")[2] in self.codes:
@@ -135,7 +135,7 @@ class Document(ABC):
 
     def _doctype(self, name: str, system_id: str | None, public_id: str | None, has_subset: int) -> None:
         if has_subset:
-            raise self.error("a DOCTYPE with an internal subset is refused: remove the part from [ to ]")
+            raise self.error("a DOCTYPE with an internal subset is rejected: remove the part from [ to ]")
 
     def _skipped_entity(self, name: str, is_parameter: int) -> None:
         raise self.error(f"the entity &{name}; is not defined; write the character itself")
@@ -240,7 +240,7 @@ def _parse(document: Document, chunk: Chunk, *, final: bool) -> None:
     except expat.ExpatError as error:
         hint = ""
         if error.code in _OF_CHARACTERS and document.corpus.invalid == "error":
-            hint = ", or set invalid: drop to leave out texts with characters that XML does not allow"
+            hint = ", or set invalid: drop to skip texts with characters that XML does not allow"
         raise CorpusError(
             f"{document.path}:{error.lineno}: not well-formed XML at column {error.offset + 1} "
             f"({expat.ErrorString(error.code)}); the file is damaged or truncated: repair it or fetch it again{hint}"

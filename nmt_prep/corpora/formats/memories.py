@@ -87,7 +87,7 @@ class _Tmx(Document):
 
     def _fit_of(self, tag: str) -> tuple[int, int]:
         if len(self._fits) >= _MOST_LANGUAGES:
-            raise self.error(f"more than {_MOST_LANGUAGES} different languages are refused")
+            raise self.error(f"more than {_MOST_LANGUAGES} different languages are rejected")
         self._fits[tag] = fits(self.languages, tag)
         return self._fits[tag]
 
@@ -188,7 +188,7 @@ class _Xliff(Document):
     def _direction_of(self, source: str, target: str) -> tuple[str, ...]:
         """Returns a unit's elements for the config's source and target, or nothing if the languages do not match."""
         if len(self._directions) >= _MOST_LANGUAGES:
-            raise self.error(f"more than {_MOST_LANGUAGES} different pairs of languages are refused")
+            raise self.error(f"more than {_MOST_LANGUAGES} different language pairs are rejected")
         of_source, of_target = (fits(self.languages, tag) if tag else (1, 1) for tag in (source, target))
         direction: tuple[str, ...] = ()
         if of_source[0] and of_target[1]:

@@ -284,7 +284,7 @@ class _WmtXml(Document):
                 f"{self.path}: doc {self._doc!r}, seg {self._id!r} occurs twice; remove one of the two"
             )
         if self._segments > _MOST_IN_DOCUMENT:
-            raise self.error(f"doc {self._doc!r} has more than {_MOST_IN_DOCUMENT} segments, which is refused")
+            raise self.error(f"doc {self._doc!r} has more than {_MOST_IN_DOCUMENT} segments, which is rejected")
         self.gather()
 
     def _pair(self) -> None:

@@ -36,7 +36,7 @@ def scheme_of(address: str) -> str:
     if scheme not in {"http", "https", "file", *CLOUD_SCHEMES}:
         raise ConfigError(
             f"cannot fetch {shown(address)}: a url is http://, https://, s3://, gs://, hf://, file:///path, a path, "
-            "or an id of opus:, mtdata:, sacrebleu: or hf:"
+            "or an ID of opus:, mtdata:, sacrebleu: or hf:"
         )
     if scheme != "file" and not _has_host(address):
         raise ConfigError(f"cannot fetch {shown(address)}: this is not a URL; correct it in the config")

@@ -90,7 +90,7 @@ def parse_id(address: str) -> OpusId:
     match = _OPUS_ID.fullmatch(address)
     if match is None:
         raise ConfigError(
-            f"{address}: an OPUS id is opus:<corpus>/<version>/<pair>, such as opus:Books/v1/en-fr; "
+            f"{address}: an OPUS ID is opus:<corpus>/<version>/<pair>, such as opus:Books/v1/en-fr; "
             "https://opus.nlpl.eu lists them"
         )
     first, second = sorted((match["first"], match["second"]))
@@ -123,7 +123,7 @@ def resolve(address: str, client: Client) -> str:
     versions = ", ".join(sorted({str(entry.get("version")) for entry in fitting}))
     there = f"it has the versions {versions}" if versions else "it has no version for this pair"
     near = "" if versions else _nearest_opus(named, client)
-    raise NotInOpusError(f"{address}: not found in OPUS{near}; {there}; check the id at https://opus.nlpl.eu")
+    raise NotInOpusError(f"{address}: not found in OPUS{near}; {there}; check the ID at https://opus.nlpl.eu")
 
 
 def _nearest_opus(named: OpusId, client: Client) -> str:
@@ -161,7 +161,7 @@ def _checked_url(url: str, service: str, address: str) -> str:
     parts, asked_at = urlsplit(url), urlsplit(service)
     if parts.scheme not in {"http", "https"} or (asked_at.scheme, parts.scheme) == ("https", "http"):
         raise DownloadError(
-            f"{address}: OPUS returned {shown(url)}, which is not https and is refused: report it to OPUS"
+            f"{address}: OPUS returned {shown(url)}, which is not https and is rejected: report it to OPUS"
         )
     return url
 
@@ -204,7 +204,7 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
     except Exception as error:  # mtdata raises KeyError, AssertionError and Exception itself
         near = _nearest_mtdata(address.removeprefix("mtdata:"), getattr(index.INDEX, "entries", {}))
         raise ConfigError(
-            f"{address}: mtdata has no such corpus{near}; an id is mtdata:<group>-<name>-<version>-<pair>, and "
+            f"{address}: mtdata has no such corpus{near}; an ID is mtdata:<group>-<name>-<version>-<pair>, and "
             "`mtdata list --id --langs <pair>` shows them"
         ) from error
     return mtdata_keys(address, entry, tags, languages)
@@ -224,7 +224,7 @@ def mtdata_keys(address: str, entry: Any, tags: Any, languages: Languages) -> di
     else:
         fits, swapped = tags.BCP47Tag.check_compat_swap(pair, langs)
     if not fits:
-        raise ConfigError(f"{address} is not for {languages.source}-{languages.target}; correct the id or languages")
+        raise ConfigError(f"{address} is not for {languages.source}-{languages.target}; correct the ID or languages")
     kind = _MTDATA_FORMATS.get(entry.in_ext or re.sub(r"\.(gz|bz2|xz)$", "", entry.ext))
     if kind is None:
         raise ConfigError(f"{address} is in a format that nmt_prep does not read ({entry.in_ext or entry.ext})")

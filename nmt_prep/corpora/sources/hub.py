@@ -101,7 +101,7 @@ def repository_address(hub_id: str, kind: Kind) -> tuple[HubAddress, str | None]
             if kind == "datasets"
             else ("<owner>/<name>[@<revision>]", "facebook/nllb-200-distilled-600M")
         )
-        raise ConfigError(f"{hub_id}: an id on the Hugging Face Hub is hf:{parts}, such as hf:{example}")
+        raise ConfigError(f"{hub_id}: an ID on the Hugging Face Hub is hf:{parts}, such as hf:{example}")
     return HubAddress(kind, match["repository"], match["revision"]), match["config"]
 
 

@@ -95,7 +95,7 @@ class Offers:
                 why.append(f"duplicates: OPUS has {original}, too")
             left_out = any(each.partition(":")[0] in _LEFT_OUT for each in why)
             for each in why:
-                remarks.setdefault(f"{'left out: ' * left_out}{each}", []).append(offer.id)
+                remarks.setdefault(f"{'skipped: ' * left_out}{each}", []).append(offer.id)
             if not left_out:
                 plain = re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(filter(None, [offer.name, offer.version])))[:90]
                 name, number = plain, 2

@@ -50,7 +50,7 @@ def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
         return (address,)
     near = meant(whole, sets) or meant(name, sets)
     raise ConfigError(
-        f"{address}: sacrebleu has no test set {whole!r}{near}; an id is sacrebleu:<test set> or sacrebleu:<test "
+        f"{address}: sacrebleu has no test set {whole!r}{near}; an ID is sacrebleu:<test set> or sacrebleu:<test "
         "set>/<pair>, such as sacrebleu:wmt18/en-zh, and `sacrebleu --list` shows the sets"
     )
 

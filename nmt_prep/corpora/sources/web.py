@@ -63,7 +63,8 @@ class Client:
                 yield self._answer(response, url, resume.size, _checked_total(response, resume, url))
             else:
                 raise DownloadError(
-                    f"{shown(url)}: sent only a part of the file without being asked to; use another mirror"
+                    f"{shown(url)}: sent only a part of the file, although the whole file was requested; "
+                    "use another mirror"
                 )
 
     @contextmanager
@@ -84,7 +85,7 @@ class Client:
                 stated = response.headers.get("Content-Range", "")
                 match = _CONTENT_RANGE.fullmatch(stated)
                 if match is None or int(match[1]) != start or match[3] == "*":
-                    what = f"asked for bytes from {start}, got {stated!r}"
+                    what = f"requested bytes from {start}, got {stated!r}"
                     raise DownloadError(f"{shown(url)}: {what}; use another mirror")
                 yield self._answer(response, url, start, int(match[3]))
         except RestartError as error:  # status 416
@@ -158,7 +159,7 @@ def _check_redirect(given: str, response: requests.Response, **_: object) -> Non
 
 
 def _refusal(given: str, reason: str) -> DownloadError:
-    return DownloadError(f"{shown(given)}: {reason}; refused: use another mirror")
+    return DownloadError(f"{shown(given)}: {reason}; rejected: use another mirror")
 
 
 def _no_answer(error: Exception, url: str, limits: Limits) -> DownloadError:
@@ -265,7 +266,7 @@ def _checked_total(response: requests.Response, resume: Resume, url: str) -> int
     total = resume.total if match[3] == "*" else int(match[3])
     if first != resume.size or last < first or total is None or last >= total or total != (resume.total or total):
         raise RestartError(
-            f"{shown(url)}: asked for bytes from {resume.size} of {resume.total or 'all'}, got {stated!r}; try again"
+            f"{shown(url)}: requested bytes from {resume.size} of {resume.total or 'all'}, got {stated!r}; try again"
         )
     if not resume.is_of(response.headers.get("ETag"), response.headers.get("Last-Modified")):
         raise RestartError(f"{shown(url)}: the file changed while it was fetched; try again")

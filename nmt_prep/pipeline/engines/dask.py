@@ -47,7 +47,7 @@ def open_cluster(settings: DaskSettings) -> Iterator[Any]:
         with dask.config.set(_dask_settings(dask.config)):
             cluster = create(**cluster_options(settings.cluster))
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"engine.cluster: {create.__name__} refuses its options: {error}") from error
+        raise ConfigError(f"engine.cluster: {create.__name__} rejects its options: {error}") from error
     except (OSError, RuntimeError) as error:
         raise EngineError(f"cannot start the workers of engine.cluster: {error.__cause__ or error}") from error
     with cluster:

@@ -42,26 +42,24 @@ def section(summary: Json) -> Iterator[Content]:
     leaks = leak_table(summary)
     if leaks.rows:
         yield el("h3", leaks.title)
-        yield explanation("Training on segments of a test set makes its scores meaningless.")
+        yield explanation("If training contains segments of a test set, scores on this set are meaningless.")
         yield leaks.markup()
         yield _leak_examples(summary)
 
 
 def _clusters(split: str, kind: str, sizes: list[list[int]]) -> Markup:
-    title = f"Sizes of clusters, {split}, {kind}"
+    title = f"Cluster sizes, {split}, {kind}"
     texts = [f"{size:,}" if size < _BINNED else f"{size:,} to {2 * size - 2:,}" for size, _ in sizes]
     step = max(len(sizes) // 6, 1)
     ticks = [Tick((place + 0.5) / len(sizes), text) for place, text in list(enumerate(texts))[::step]]
-    how = f"How many groups of duplicates ({kind}) have each size, on a logarithmic scale; one pair of each stays."
+    how = f"Number of duplicate groups ({kind}) per size, on a logarithmic scale; one pair per group is kept."
     series = [Series("duplicates", "groups", [count for _, count in sizes])]
     return bar_figure(title, how, series, texts, x=ticks, places="pairs in the group", log=True)
 
 
 def _near(split: str, near: Json) -> Iterator[Content]:
     yield el("h3", f"Near duplicates, {split}")
-    yield explanation(
-        "Number of dropped pairs of the corpus of a row that are similar to a kept pair of the corpus of a column."
-    )
+    yield explanation("Dropped pairs of the row's corpus that are similar to a kept pair of the column's corpus.")
     if near["full_buckets"]:
         yield el(
             "p",
@@ -73,24 +71,22 @@ def _near(split: str, near: Json) -> Iterator[Content]:
         name: [heat_cell(f"{row[other]:,}", row[other] / max(most, 1)) for other in near["matches"]]
         for name, row in near["matches"].items()
     }
-    yield _matrix(split, cells, f"Near duplicates in the corpora of {split}")
+    yield _matrix(split, cells, f"Near duplicates between the corpora of {split}")
 
 
 def _overlap(summary: Json, split: str, overlap: Json) -> Iterator[Content]:
     names = [name for name in summary["flow"][split] if name in overlap]
     if not names:
         return
-    yield el("h3", f"Overlap of corpora, {split}")
-    yield explanation(
-        "Share of the pairs of the corpus of a row that are also in the corpus of a column, duplicates included."
-    )
+    yield el("h3", f"Corpus overlap, {split}")
+    yield explanation("Share of the row corpus's pairs that are also in the column's corpus, duplicates included.")
 
     def cell(name: str, other: str) -> Markup:
         both, whole = overlap[name].get(other, 0), overlap[name].get(name, 0)
         return heat_cell(percent(both, whole), both / whole if whole else 0, f"{both:,} of {whole:,} pairs")
 
     cells = {name: [cell(name, other) for other in names] for name in names}
-    yield _matrix(split, cells, f"Overlap of the corpora of {split}")
+    yield _matrix(split, cells, f"Corpus overlap in {split}")
 
 
 def _matrix(split: str, cells: dict[str, list[Markup]], caption: str) -> Markup:
@@ -117,5 +113,5 @@ def _leak_examples(summary: Json) -> Iterator[Content]:
     ]
     if rows:
         head = ["corpus", "test set", "source", "target"]
-        shown = table(head, rows, caption="Pairs that are in test sets", left=range(4), sort=False)
-        yield behind("Pairs that are in test sets", shown, class_="texts")
+        shown = table(head, rows, caption="Pairs found in test sets", left=range(4), sort=False)
+        yield behind("Pairs found in test sets", shown, class_="texts")

@@ -53,7 +53,7 @@ def vocabularies(summary: Json) -> Iterator[Content]:
 
 def _frequencies(summary: Json, side: str) -> Markup:
     points = summary["pieces"][side]["curve"]
-    title = f"Frequency of pieces, {side_name(summary, side)}"
+    title = f"Piece frequency, {side_name(summary, side)}"
     last, most = points[-1][0] if points else 1, points[0][1] if points else 1
     across, up = max(math.log(last), 1e-9), max(math.log(most), 1e-9)
     drawn = [curve([(math.log(rank) / across, math.log(count) / up) for rank, count in points], side)] if points else []
@@ -77,7 +77,7 @@ def _pieces(summary: Json, side: str) -> Markup:
     lists = [
         ("Most frequent pieces", [(text, f"{count:,}") for text, count in use["frequent"]]),
         ("Longest pieces", [(text, f"{count:,}") for text, count in use["longest"]]),
-        ("Pieces that do not occur", [(text, "") for text in use["unused_pieces"]]),
+        ("Unused pieces", [(text, "") for text in use["unused_pieces"]]),
         ("Characters without a piece", [(_named(text), f"{count:,}") for text, count in use["escaped"]]),
     ]
     parts = [
@@ -205,10 +205,10 @@ def section(summary: Json) -> Iterator[Content]:
         beads = sum(note["kinds"].values())
         rows: Iterator[list[Content]] = ([kind, count, percent(count, beads)] for kind, count in note["kinds"].items())
         yield el("h3", f"Beads of {name}")
-        yield table(["source-target", "beads", "share"], rows, caption=f"Kinds of beads of {name}")
+        yield table(["source-target", "beads", "share"], rows, caption=f"Bead types of {name}")
         if note["refused"]:
             refused = ([visible(document), reason] for document, reason in note["refused"][:_LISTED])
-            yield table(["document", "left out"], refused, caption=f"Documents of {name} left out", left=(0, 1))
+            yield table(["document", "left out"], refused, caption=f"Skipped documents of {name}", left=(0, 1))
             if (more := len(note["refused"]) - _LISTED) > 0:
                 yield el("p", f"summary.json names {more:,} more.")
         yield el("h3", f"Documents of {name} with the most sentences without counterpart")

@@ -15,7 +15,7 @@ _GROUP_NAMES = {
     "rules": ("rejects", "rules"),
     "duplicates": ("duplicates", "dedup"),
     "test sets": ("test sets", "tests"),
-    "division": ("pairs held out or left out", "split"),
+    "division": ("pairs held out or skipped", "split"),
     "limits": ("pairs beyond limits", "limit"),
 }
 """Groups of reasons to drop a pair, in the order of the figure, with the name of their dropped pairs, and the label of
@@ -114,7 +114,7 @@ def section(summary: Json) -> Iterator[Content]:
         yield explanation("Lines that a program translated: what was dropped before, and the pairs that cleaning left.")
         yield translation_table(summary).markup()
     if summary.get("pairs"):
-        yield el("h3", "Pairs of languages")
+        yield el("h3", "Language pairs")
         yield explanation("Pairs in the records: sources in rows, targets in columns; darker for more.")
         yield _matrix(summary["pairs"])
         yield pair_table(summary).markup()
@@ -160,7 +160,7 @@ def _matrix(pairs: Json) -> Markup:
         )
         for source in sources
     )
-    return table(["source", *targets], rows, caption="Pairs of languages")
+    return table(["source", *targets], rows, caption="Language pairs")
 
 
 def _steps(flows: list[Json]) -> list[tuple[str, str, int]]:

@@ -31,16 +31,16 @@ def section(summary: Json, most: int = 40, known: dict[str, Markup] | None = Non
     if sampled == pairs:
         yield explanation(f"Lengths of all pairs of {split}.")
     else:
-        yield explanation(f"Lengths of {split}: lengths in ids are counted for all pairs, other lengths for {basis}.")
+        yield explanation(f"Lengths of {split}: lengths in IDs are counted for all pairs, other lengths for {basis}.")
     yield grid(_tokens(summary, split), *(_lengths(summary, lengths, unit) for unit in ("word", "char")))
     unit, bounds = _ratio_rule(summary, split)
     shown = list(corpora.items())[: most if len(corpora) > 1 else 0]
     for name, corpus in shown:
         if name not in known:
-            known[name] = _ratios(f"Ratio of lengths, {split}/{name}", corpus, unit, bounds, f"{split}/{name}")
+            known[name] = _ratios(f"Length ratio, {split}/{name}", corpus, unit, bounds, f"{split}/{name}")
     yield grid(
         _joint(summary, lengths, unit, bounds),
-        _ratios(f"Ratio of lengths, {split}", lengths, unit, bounds),
+        _ratios(f"Length ratio, {split}", lengths, unit, bounds),
         *(known[name] for name, _ in shown),
     )
 
@@ -49,11 +49,11 @@ def _tokens(summary: Json, split: str) -> Markup:
     limit = summary["provenance"]["input"]["max_length"]
     left_out = sum(count for length, count in summary["splits"][split]["max_lengths"] if length > limit)
     how = (
-        f"How many pairs have each length in ids, end of sentence included. {left_out:,} pairs are longer than "
-        f"{limit:,} (input.max_length) on a side, and are left out of batches."
+        f"How many pairs have each length in IDs, end of sentence included. {left_out:,} pairs are longer than "
+        f"{limit:,} (input.max_length) on a side, and are skipped in batches."
     )
     values = summary["lengths"][split]["tokens_by_length"]
-    return _two_sides(summary, "Length in ids", how, values, [(limit, f"max_length {limit:,}")])
+    return _two_sides(summary, "Length in IDs", how, values, [(limit, f"max_length {limit:,}")])
 
 
 def _lengths(summary: Json, lengths: Json, unit: str) -> Markup:
@@ -84,17 +84,17 @@ def _joint(summary: Json, lengths: Json, unit: str, bounds: Sequence[float]) -> 
     drawn += [curve(list(_ratio_line(ratio, columns, rows)), "bound") for ratio in bounds]
     y = [Tick(tick.place, tick.text) for tick in _length_ticks(rows)]
     title = f"Source by target, in {_UNIT_NAMES[unit]}"
-    limits = f", and the lines are the bounds of the rule {_RULE}" if bounds else ""
+    limits = f", and the lines are the thresholds of the rule {_RULE}" if bounds else ""
     how = (
         "Each cell stands for the pairs with a certain length of source (left to right) and target (upwards); a "
-        f"stronger colour means more pairs{limits}."
+        f"stronger color means more pairs{limits}."
     )
     common = sorted(cells, key=lambda cell: (-cell[2], cell))[:40]
     total = sum(cell[2] for cell in cells)
     data = table(
         ["source", "target", "pairs", "share"],
         [(texts[0][source], texts[1][target], count, percent(count, total)) for source, target, count in common],
-        caption="The most frequent lengths of source and target",
+        caption="Most frequent lengths of source and target",
         left=(0, 1),
     )
     return figure(title, how, plot(drawn, title, x=_length_ticks(columns), y=y, height=260), data)

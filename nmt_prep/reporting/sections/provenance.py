@@ -89,16 +89,14 @@ def section(summary: Json) -> Iterator[Content]:
         if "licence" in facts
     ]
     if licences:
-        yield el("h3", "Licences")
-        yield table(["corpus", "licence"], licences, caption="Licences that the config states", left=(0, 1))
-    yield el("h3", "Files that were read")
+        yield el("h3", "Licenses")
+        yield table(["corpus", "licence"], licences, caption="Licenses that the config states", left=(0, 1))
+    yield el("h3", "Input files")
     rows = [
         (file["file"], file["name"], size(file["bytes"]), el("code", file["sha256"], class_="digest"))
         for file in origin["downloads"]
     ]
-    yield table(
-        ["needed for", "name", "size", "SHA-256"], rows, caption="Files that were read, with digests", left=(0, 1)
-    )
+    yield table(["needed for", "name", "size", "SHA-256"], rows, caption="Input files with their digests", left=(0, 1))
     yield el("h3", "Vocabularies and shards")
     yield record_table(summary).markup()
     made = [(f"vocabulary, {side}", el("code", origin["vocabularies"][side], class_="digest")) for side in SIDES]
@@ -109,7 +107,7 @@ def section(summary: Json) -> Iterator[Content]:
     ]
     yield behind(
         "Digests",
-        table(["file", "SHA-256"], made, caption="Digests of vocabularies and shards", left=(0, 1), sort=False),
+        table(["file", "SHA-256"], made, caption="Vocabularies and shards with their digests", left=(0, 1), sort=False),
     )
     yield el("h3", "Config")
     yield explanation("Without defaults, and without sections that do not change the data.")

@@ -52,7 +52,7 @@ def section(summary: Json) -> Iterator[Content]:
     later = [rule for rule in CORPUS_RULES if rule in rules]
     exception = f"; {' and '.join(later)} only pairs that the rules before keep" if later else ""
     yield explanation(
-        f"Each rule judges all pairs of {split}, also those that another rule drops{exception}. The scale of the "
+        f"Each rule scores all pairs of {split}, also those that another rule drops{exception}. The scale of the "
         "counts is logarithmic."
     )
     yield grid(_histogram(summary, split, rule, column) for rule, columns in rules.items() for column in columns)
@@ -113,7 +113,7 @@ def _histogram(summary: Json, split: str, rule: str, column: str) -> Markup:
     data = table(
         ["value", "kept", "dropped", *(["kept if min"] if low else []), *(["kept if max"] if high else [])],
         list(_threshold_rows(texts, kept, both, low=low, high=high)),
-        caption=f"Values of the rule {title}; what this rule alone would keep with another threshold",
+        caption=f"Values of the rule {title}; what this rule alone would keep with other thresholds",
         sort=False,
     )
     failed, total = sum(shown["failed"] for shown in summands), int(sum(both))
@@ -244,7 +244,7 @@ def _agreement(rules: Sequence[str], failed: dict[str, Matrix]) -> Markup:
     how = (
         "Of the pairs that fail the rule of a row, the share that also fails the rule of a column. At 100 %, the rule "
         "of the row drops no pair that the rule of the column would keep. An empty cell means that one rule does not "
-        "judge the pairs that the other drops."
+        "score the pairs that the other drops."
     )
     ordered = {
         corpus: [[matrix[rule][other] for other in order] for rule in order] for corpus, matrix in failed.items()
@@ -282,7 +282,7 @@ def _compared(corpus: str, facts: Json) -> Markup:
     limit = facts["threshold"]
     return bar_figure(
         f"Scores of {corpus}",
-        f"Scores of pairs: {' and '.join(counts)}; the less the hills overlap, the better the rule tells them apart.",
+        f"Pair scores: {' and '.join(counts)}; the less the hills overlap, the better the rule separates them.",
         series,
         _bin_texts(edges),
         x=_axis(edges, [] if limit is None else [{"low": limit, "high": None}]),

@@ -125,9 +125,9 @@ def _file_problems(corpus: Corpus) -> Iterator[str]:
     kind, sides = format_of(corpus), corpus.sides
     if corpus.url.hub_id is not None:
         if kind != "parquet":
-            yield f"format {kind} does not go with an hf: id, which stands for Parquet files; name files as hf://…"
+            yield f"format {kind} cannot be combined with an hf: ID, which stands for Parquet files; name files as hf://…"
         if corpus.source or corpus.target or corpus.member:
-            yield "an hf: id stands for the files of a split: choose them with split, not source, target or member"
+            yield "an hf: ID stands for the files of a split: choose them with split, not source, target or member"
     if reader_of(kind).parts == ("both",):
         if corpus.source or corpus.target or (corpus.url.both is None and len(sides) > 1):
             yield f"format {kind} holds both sides in one file: name it with member, not source and target"
@@ -186,7 +186,7 @@ def _column_problems(corpus: Corpus) -> Iterator[str]:
     for key, place in column_files(corpus).items():
         at = corpus.places[key].at
         if any(map(is_hub_id, place.url or ())):
-            yield f"{key}: an hf: id names a whole data set; name a file of it: hf://datasets/…"
+            yield f"{key}: an hf: ID names a whole data set; name a file of it: hf://datasets/…"
         if isinstance(at, int):
             yield f"{key}: format {kind} has no columns: {_COLUMN_FILE}"
         elif place.url is None and (corpus.url.both is None or corpus.url.hub_id is not None):
@@ -362,19 +362,19 @@ def load_cleaning(
         raise refusal(str(path), problems_of(error, FilterConfig, lines)) from None
     remarks: list[str] = []
     if config.clean.dedup.active:
-        remarks.append(f"{located(('clean', 'dedup'), lines)}: it is left out: it needs all pairs")
+        remarks.append(f"{located(('clean', 'dedup'), lines)}: it is skipped: it needs all pairs")
     if opusfilter is not None:
         return _like_opusfilter(config, opusfilter, remarks)
     problems: list[str] = []
     cleaning = cleaning_of(config.clean, config.languages, corpus or "")
     problems.extend(worded(filter_problems(config.clean, config.languages, corpus), lines))
     if not config.clean.dedup.active and effective_dedup(config.clean).active:
-        remarks.append(f"clean.preset {config.clean.preset}: dedup is left out: it needs all pairs")
+        remarks.append(f"clean.preset {config.clean.preset}: dedup is skipped: it needs all pairs")
     if config.clean.decontaminate.against is None and PRESET_AGAINST[config.clean.preset]:
-        remarks.append(f"clean.preset {config.clean.preset}: decontaminate is left out: a stream has no dev and test")
+        remarks.append(f"clean.preset {config.clean.preset}: decontaminate is skipped: a stream has no dev and test")
     for name, spec in cleaning.corpus_rules.items():
         if cleaning.keys[name].startswith("clean.preset"):
-            remarks.append(f"{cleaning.keys[name]}{name} is left out: {CORPUS_RULES[name].in_stream}")
+            remarks.append(f"{cleaning.keys[name]}{name} is skipped: {CORPUS_RULES[name].in_stream}")
         else:  # the rule itself reports what it needs
             cleaning.rules[name] = spec
     if problems:
@@ -392,5 +392,5 @@ def _like_opusfilter(config: FilterConfig, path: Path, remarks: Iterable[str]) -
     if problems := [*rule_problems(rules)]:
         raise refusal(str(path), problems)
     cleaning = Cleaning(config.clean.fix or (), rules, keys=dict.fromkeys(rules, f"{path}: "))
-    remarks = (*remarks, *(f"{path}: not taken over: {name}" for name in left_out))
+    remarks = (*remarks, *(f"{path}: not converted: {name}" for name in left_out))
     return StreamCleaning(config.languages, cleaning, config.clean.decontaminate, config.computed, remarks)

@@ -217,14 +217,14 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
             near, known = did_you_mean(split, config.splits), ", ".join(config.splits)
             yield (*path, "shards", split), f"there is no split {split!r}{near or ';'} the splits are {known}"
         if options.order == "corpus" and (config.documents is not None or config.weight is not None):
-            yield (*path, "order"), "documents and weights come in the order of the records; leave order out"
+            yield (*path, "order"), "documents and weights come in the order of the records; remove order"
         if options.corpus and not kind.holds_corpus:
             yield (
                 (*path, "corpus"),
-                f"files of kind {options.kind} cannot hold the name of a corpus; leave corpus out",
+                f"files of kind {options.kind} cannot hold the name of a corpus; remove corpus",
             )
         if not kind.tagged(options) and kind.form(options, config) in ("ids", "linked_pieces"):
-            yield (*path, "tags"), "ids and pieces always have the tags of the records; leave it out"
+            yield (*path, "tags"), "IDs and pieces always have the tags of the records; remove it"
         if config.records.layout == "causal":
             yield from ((path, problem) for problem in _row_problems(options, config))
         for key, problem in kind.problems(options, config):
@@ -237,11 +237,11 @@ def _row_problems(options: OutputOptions, config: Config) -> Iterator[str]:
     """Yields the problems of a run's output whose records hold causal language model rows."""
     form, kind = kind_of(options).form(options, config), kind_of(options)
     if form in ("ids", "linked_pieces") and not kind.holds_rows:
-        yield "it needs the ids of each side, and records of layout causal hold whole rows; set records.layout to chunk"
+        yield "it needs the IDs of each side, and records of layout causal hold whole rows; set records.layout to chunk"
     if form != "ids" and config.documents is not None:
         yield "documents are joined in the order of the records, which layout causal lacks; set records.layout to chunk"
     if form == "ids" and options.order == "corpus":
-        yield "rows come in the order of the records; leave order out"
+        yield "rows come in the order of the records; remove order"
 
 
 def _training_problems(config: Config) -> Iterator[Problem]:
@@ -278,7 +278,7 @@ def _publish_problems(config: Config) -> Iterator[Problem]:
     asked = {stage.name for stage in stages.STAGES if stage.applies(config)}
     for stage in published(config):
         if stage.name not in asked:
-            yield ("publish", "stages"), f"names {stage.name}, but the config does not ask for that stage"
+            yield ("publish", "stages"), f"names {stage.name}, but the config does not include that stage"
 
 
 def json_schema() -> dict[str, Any]:

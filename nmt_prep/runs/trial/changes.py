@@ -37,7 +37,7 @@ def apply_changes(config: Path, changes: Path, *, allow_code: bool = False) -> l
     code = [f"{'.'.join(path)}: {flow(spec)}" for path, value in changed for path, spec in _code_in(path, value)]
     if code and not allow_code:
         raise ArgumentError(
-            f"{changes}: these rules would run code of others with your rights:\n{chr(10).join(code)}\n"
+            f"{changes}: these rules would run other people's code with your permissions:\n{chr(10).join(code)}\n"
             "read it, and add --allow-code if you trust it"
         )
     expected = _merged(before, after)

@@ -180,14 +180,15 @@ class _Trial:
             yield "The run was cleaned with other settings: scores, duplicates and leaks come from that run."
         else:
             yield (
-                "Duplicates and leaks come from the run, whatever the limits are. They and the scores of learned rules "
-                "are unknown for pairs that it dropped by an earlier rule."
+                "Duplicates and leaks come from the run, whatever the thresholds are. They and the scores of learned "
+                "rules are unknown for pairs that it dropped by an earlier rule."
             )
         known = [reason for each in self._known if each is not None for reason in each.reasons.values()]
         if unrecorded := known.count(None):
             yield (
                 f"{unrecorded:,} pairs were dropped as duplicates, as leaks or by a learned rule, but the run did not "
-                "record why, so no limit brings them back here: set rejects: all in the section clean, and run again."
+                "record why, so no threshold brings them back here: set rejects: all in the section clean, and run "
+                "again."
             )
 
     def _layer(

@@ -433,7 +433,7 @@
     for (const layer of others) lines.push(`    ${scalar(layer)}:`, "      rules:", ...layers.get(layer).map((line) => `        ${line}`));
     return lines.length ? `clean:\n${lines.join("\n")}\n` : "";
   };
-  const showYaml = () => { const text = differences(); yaml.textContent = text || "None yet: move a limit, or switch a rule off."; copy.disabled = !text; };
+  const showYaml = () => { const text = differences(); yaml.textContent = text || "None yet: move a threshold, or switch a rule off."; copy.disabled = !text; };
   copy.addEventListener("click", async () => {
     try { await navigator.clipboard.writeText(differences()); copy.textContent = "Copied"; } catch {
       getSelection().selectAllChildren(yaml);
@@ -456,7 +456,7 @@
   search.setAttribute("aria-label", "Search the text");
   const [sideLabel, side] = choice("in", [["", "both sides"], ...sides.map((name) => [name, name])]);
   const shownCount = make("span", { className: "where" });
-  const download = make("button", { type: "button", className: "plain", textContent: "Export judgements" });
+  const download = make("button", { type: "button", className: "plain", textContent: "Export judgments" });
   const items = make("ol", { id: "list" });
   items.setAttribute("aria-label", "Pairs");
   const help = make("details", { className: "keys" }, make("summary", { textContent: "Keys" }), make("p", {},

@@ -113,7 +113,7 @@ def judged_pairs(judgements: Judgements, data: Mapping[str, Any]) -> list[tuple[
     for (name, row), judgement in left.items():
         known = "" if name in names else f" (the corpora are {', '.join(names)})"
         raise ArgumentError(
-            f"{judgement.where}: row {row:,} of {name} is not the pair that was judged{known}; the judgements are of "
+            f"{judgement.where}: row {row:,} of {name} is not the pair that was judged{known}; the judgments are of "
             "another corpus, or it has changed since"
         )
     return judged

@@ -172,7 +172,7 @@ def preset_left_out(config: Config) -> str:
     if not wanted or clean.decontaminate.against is not None or against_of(config):
         return ""
     names = " nor ".join(wanted)
-    return f"clean.preset {clean.preset}: decontaminate is left out: the config has neither {names}"
+    return f"clean.preset {clean.preset}: decontaminate is skipped: the config has neither {names}"
 
 
 def evaluation_problems(config: Config) -> Iterator[str]:

@@ -84,7 +84,7 @@ def too_few(sample: PairSample) -> LearnedText | None:
     """Returns the result of a text with too few pairs to learn from; None if there are enough."""
     if len(sample.keys) >= LEAST_PAIRS:
         return None
-    few = f"{len(sample.keys):,} distinct pairs are too few to learn from; it takes {LEAST_PAIRS:,} or more"
+    few = f"{len(sample.keys):,} distinct pairs are too few to learn from; at least {LEAST_PAIRS:,} are needed"
     return LearnedText(0, left_out=few)
 
 

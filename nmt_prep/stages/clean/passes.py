@@ -264,7 +264,7 @@ def left_out(job: Job, corpora: Sequence[CorpusWork]) -> Iterator[HealthWarning]
     for work in corpora:
         for rule, reason in work.left_out.items():
             key = work.of.cleaning.keys[rule]
-            text = f"{key}{rule} is left out: {reason}"
+            text = f"{key}{rule} is skipped: {reason}"
             if key.startswith("clean.preset"):
                 job.progress.event("rule_left_out", corpus=work.name, message=text)
             else:

@@ -77,7 +77,7 @@ class Maker:
         except ValueError as error:
             raise CleaningError(f"{self.where}: {error}") from error
         if not text.sides:
-            raise CleaningError(f"{self.where}: {self.value.name} does not take the side {OTHER[self.side]}")
+            raise CleaningError(f"{self.where}: {self.value.name} is not for the side {OTHER[self.side]}")
         return text, rank
 
     @property

@@ -148,7 +148,7 @@ def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
         length = int(one.rows(nothing, nothing, np.zeros(1, np.int32), 0, threads=1).inputs.lengths[0])
         if length >= limit:
             raise VocabularyError(
-                f"{where}: without a source, the prompt makes a row of {length:,} ids, and loaders leave out rows of "
+                f"{where}: without a source, the prompt makes a row of {length:,} IDs, and loaders skip rows of "
                 f"more than input.max_length = {limit:,}; shorten the prompt, or raise input.max_length"
             )
         filled = one.prompts(batch.column("source"), batch.column("target"), np.zeros(len(batch), np.int32), 0, None)
@@ -159,7 +159,7 @@ def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
                 where, end = f"{where} with the chat template", written[-10:]
             raise VocabularyError(
                 f"{where}: the prompt ends in {end!r}, and for {changed.mean():.0%} of translations the tokenizer "
-                "joins its end with their beginning, so that the model would learn from other ids than it sees in a "
+                "joins its end with their beginning, so that the model would learn from other IDs than it sees in a "
                 "prompt; end it in a line end, or in a token that joins with no text"
             )
 

@@ -61,7 +61,7 @@ def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
         made = kind_of(task.options).write(task, count)
     except EncodeError as error:
         raise EncodeError(
-            f"the output {task.options.directory}: {task.label}: {error}; outputs of ids can hold it: {{kind: "
+            f"the output {task.options.directory}: {task.label}: {error}; ID outputs can hold it: {{kind: "
             "huggingface, rows: ids}, megatron"
         ) from error
     if read != task.count and not isinstance(task.pairs, JoinedIds | JoinedText):

@@ -173,7 +173,7 @@ class HubPublisher(Publisher):
             return self._interference()
         if status is not None and 400 <= status < 500 and status not in {408, 429}:
             said = str(getattr(error, "server_message", None) or "no reason given")[:200]
-            return OutputError(f"{self.url}: the hub refuses this (status {status}: {said})")
+            return OutputError(f"{self.url}: the hub rejects this (status {status}: {said})")
         return None
 
 

@@ -145,7 +145,7 @@ def warnings_of(corpora: Mapping[str, Mapping[str, CorpusNote]]) -> Iterator[Hea
                 names = [name for name, why in note.refused if why == reason]
                 if names:
                     share = len(names) / (len(note.refused) + note.documents)
-                    what = f"{len(names):,} documents {text}, and are left out: {_named(names)}"
+                    what = f"{len(names):,} documents {text}, and are skipped: {_named(names)}"
                     yield HealthWarning(f"{reason}_documents", what, corpus, split, value=len(names), share=share)
 
 

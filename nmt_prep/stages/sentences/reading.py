@@ -145,7 +145,7 @@ def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
                     _, *encoded = (text.encode() for text in document)
                 except UnicodeEncodeError as error:
                     raise InvalidTextError(
-                        f"document {document[0]!r} holds a lone surrogate, which is not text; correct it"
+                        f"document {document[0]!r} contains a lone surrogate, which is not text; correct it"
                     ) from error
                 if (reason := _fault(encoded[0], encoded[1], seen)) is not None:
                     refused.append((document[0], reason))

@@ -96,7 +96,7 @@ def load_existing(files: Mapping[str, Path], key: str, config: Config, options: 
     if options.kind not in (None, tokenizer.dialect):
         raise VocabularyError(
             f"vocab.kind is {options.kind}, but {path} ({key}) is a vocabulary of kind {tokenizer.dialect}; correct "
-            "kind, or leave it out"
+            "kind, or remove it"
         )
     if config.outputs and dialect_of(options).kind != tokenizer.dialect:
         raise VocabularyError(
@@ -111,8 +111,7 @@ def load_existing(files: Mapping[str, Path], key: str, config: Config, options: 
         )
     if options.id_layout not in (None, *dialect_named(tokenizer.dialect).id_layouts):
         raise VocabularyError(
-            f"vocab.id_layout is for SentencePiece models, and {path} ({key}) is of kind {tokenizer.dialect}; "
-            "leave it out"
+            f"vocab.id_layout is for SentencePiece models, and {path} ({key}) is of kind {tokenizer.dialect}; remove it"
         )
     if (
         tokenizer.eos_id is None
@@ -121,7 +120,7 @@ def load_existing(files: Mapping[str, Path], key: str, config: Config, options: 
     ):
         raise VocabularyError(
             f"{key}: {path} has no end-of-sentence piece, which ends every row; describe in vocab.frame what is "
-            "around the ids instead"
+            "around the IDs instead"
         )
     for side in options.keys[key]:
         framing = [(f"vocab.frame.{side}", piece) for piece in options.frame.pieces(side)]
@@ -147,7 +146,7 @@ def check_resizing(tokenizer: Tokenizer, path: Path, key: str, config: Config, o
     pieces = frozenset(tokenizer.pieces)
     for token in options.extend.tokens:
         if token in pieces:
-            raise VocabularyError(f"vocab.extend.tokens: {token!r} is a piece of {path} already; leave it out")
+            raise VocabularyError(f"vocab.extend.tokens: {token!r} is a piece of {path} already; remove it")
     tokens = (NewPiece(token, (), special=True) for token in options.extend.tokens)
     given.edited(np.arange(len(tokenizer)), [NewPiece("a", ()), *tokens])  # refuses what the file cannot hold
 
@@ -170,7 +169,7 @@ def kept_pieces(tokenizer: Tokenizer, config: Config, options: ExistingVocab, si
         if not 0 <= number < len(tokenizer):
             what = f"{piece!r} is not a piece of the vocabulary"
             if isinstance(piece, int):
-                what = f"the vocabulary has no id {piece}; its ids end at {len(tokenizer) - 1}"
+                what = f"the vocabulary has no ID {piece}; its IDs end at {len(tokenizer) - 1}"
             raise VocabularyError(f"vocab.prune.keep: {what}")
         ids.append(number)
     return ids
@@ -180,9 +179,9 @@ def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Toke
     path = files[key]
     if is_words(path):
         if any(options.words.of(side) for side in options.keys[key]):
-            raise VocabularyError(f"{key}: {path} has steps of its own; leave vocab.words out, or name its vocabulary")
+            raise VocabularyError(f"{key}: {path} has steps of its own; remove vocab.words, or name its vocabulary")
         if len(files) > 1:
-            raise VocabularyError(f"{key}: {path} has steps, and is not numbered by another file; leave vocab.ids out")
+            raise VocabularyError(f"{key}: {path} has steps, and is not numbered by another file; remove vocab.ids")
         return load_tokenizer(path, id_layout=options.id_layout)
     if path.is_dir():
         raise VocabularyError(

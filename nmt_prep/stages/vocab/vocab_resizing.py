@@ -243,7 +243,7 @@ class _Group:
         old = self._tokenizers[side].pieces
         if [*loaded.pieces] != [*(old[number] for number in ids.tolist()), *(piece.text for piece in new)]:
             raise VocabularyError(
-                f"{given.where}: the pieces have other ids in the file that was written, so the vocabulary cannot be "
+                f"{given.where}: the pieces have other IDs in the file that was written, so the vocabulary cannot be "
                 "pruned or extended; use another file of the same model, such as its tokenizer.json"
             )
         return loaded
@@ -413,5 +413,5 @@ def resizing_warnings(options: ExistingVocab, made: Resized, proof: Proof) -> It
         yield HealthWarning("changed_words", text, value=proof.changed_words, share=share)
     wanted = options.extend.size + len(options.extend.tokens)
     if made.added < wanted:
-        text = f"the text of train gives {made.added:,} new pieces, but {wanted:,} were asked for (vocab.extend.size)"
+        text = f"the text of train gives {made.added:,} new pieces, but {wanted:,} were requested (vocab.extend.size)"
         yield HealthWarning("few_new_pieces", text, value=made.added)

@@ -346,10 +346,10 @@ def size_warnings(config: Config, built: VocabOutput) -> tuple[HealthWarning, ..
         size = built.sides()[key].size
         if abs(size - asked) * 100 > _FAR_FROM_ASKED * asked:
             few = size < asked
-            advice = "sample more text (sample.bytes_per_corpus) or ask for fewer" if few else "ask for more"
+            advice = "sample more text (sample.bytes_per_corpus) or request fewer" if few else "request more"
             text = (
                 f"the {'shared' if config.vocab.shared else key} vocabulary has {size:,} pieces, but {asked:,} were "
-                f"asked for (vocab.size): the sample gives no {'more' if few else 'fewer'}; {advice}"
+                f"requested (vocab.size): the sample gives no {'more' if few else 'fewer'}; {advice}"
             )
             code = "small_vocabulary" if few else "large_vocabulary"
             side = None if config.vocab.shared else key
@@ -435,5 +435,7 @@ def corpus_frames(job: Job) -> dict[str, dict[str, dict[Side, Frame]]]:
 
 def _end(facts: VocabularyFacts) -> tuple[int]:
     if facts.eos_id is None:
-        raise VocabularyError(f"{facts.file} has no eos piece, which must end every row; train it with one")
+        raise VocabularyError(
+            f"{facts.file} has no eos piece, which must end every row; train the vocabulary with an eos piece"
+        )
     return (facts.eos_id,)

@@ -196,10 +196,10 @@ def _not_before(vocabulary: ByteBPEVocabulary) -> str | None:
     if vocabulary.pretokenization.add_prefix_space:
         return "a space is added before each line"
     if vocabulary.pretokenization.normalizer is not None:
-        return "text is normalised"
+        return "text is normalized"
     for name, token in vocabulary.added.items():
         if replace(token, normalized=False) != AddedToken(token.id):
-            return f"the added token {name!r} is recognised in ordinary text, or depends on the text around it"
+            return f"the added token {name!r} is recognized in ordinary text, or depends on the text around it"
     return None
 
 
@@ -240,7 +240,7 @@ def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
     places = np.array([order.get(tuple(rule), -1) for rule in by_rank.tolist()], np.int64)
     made = len(set(vocabulary.merges[:, 2].tolist()))
     if len(places) != made or (places < 0).any() or (np.diff(places) < 0).any():
-        return "the order of merges differs from the order of ids"
+        return "the order of merges differs from the order of IDs"
     return None
 
 
@@ -328,5 +328,5 @@ def _check_model(model: dict[str, Any], where: str) -> None:
         raise unsupported(where, f"a model of type {kind!r}", "nmt_prep reads BPE and Unigram")
     for option in ("byte_fallback", "continuing_subword_prefix", "end_of_word_suffix", "dropout"):
         if model.get(option):
-            advice = "encode with dropout=…" if option == "dropout" else "load it with the tokenizer of its dialect"
+            advice = "encode with dropout=…" if option == "dropout" else "load it with the tokenizer of its type"
             raise unsupported(where, f"the model's {option} {model[option]!r}", advice)

@@ -295,7 +295,7 @@ class ByteBPETokenizer(Tokenizer):
         row, size = list(ids), len(self._pieces)
         for number in row:
             if not 0 <= number < size:
-                raise EncodeError(f"id {number}: the ids of the vocabulary are from 0 to {size - 1}")
+                raise EncodeError(f"ID {number}: the IDs of the vocabulary are from 0 to {size - 1}")
         return Ragged.from_lists([row])
 
     @property

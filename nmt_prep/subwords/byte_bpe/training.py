@@ -94,7 +94,7 @@ def learn_vocabulary(
     least = len(specials) + len(alphabet)
     if not least <= size <= MAX_TOKENS:
         raise TrainingError(
-            f"vocabulary size {size}: it must be {least} or more, for {len(specials)} special tokens and "
+            f"vocabulary size {size}: it must be at least {least}, for {len(specials)} special tokens and "
             f"{len(alphabet)} bytes, and no more than {MAX_TOKENS}"
         )
 

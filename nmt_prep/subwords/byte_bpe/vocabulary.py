@@ -125,8 +125,8 @@ def _place_tokens(ids: Mapping[str, int], added: Mapping[str, AddedToken], where
         token = bytes_of(name)
         if not token:
             raise VocabularyError(
-                f"{where}: token {name!r} (id {number}) is not spelled with GPT-2's 256 characters for bytes, "
-                "so this is not byte-level BPE; load the file with the tokenizer of its dialect"
+                f"{where}: token {name!r} (ID {number}) is not spelled with GPT-2's 256 characters for bytes, "
+                "so this is not byte-level BPE; load the file with the tokenizer of its type"
             )
         tokens[number] = token
     return tuple(tokens)

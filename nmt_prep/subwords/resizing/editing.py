@@ -195,7 +195,7 @@ class _JsonFile(EditableVocabulary):
             return {key: changed(self._content[key]) for key in ("post_processor", "padding") if key in self._content}
         except (TypeError, ValueError) as error:
             raise VocabularyError(
-                f"{self._where}: post_processor or padding is damaged, or names an id that the vocabulary lacks; fetch "
+                f"{self._where}: post_processor or padding is damaged, or names an ID that the vocabulary lacks; fetch "
                 "the file again"
             ) from error
 
@@ -212,7 +212,7 @@ class _JsonFile(EditableVocabulary):
         if ordinary and model.get("ignore_merges"):
             raise VocabularyError(
                 f"{self._where}: the added token {ordinary[0]!r} is not in model.vocab, and with ignore_merges it "
-                "cannot be added there to fix its id; make it special"
+                "cannot be added there to fix its ID; make it special"
             )
         entries = [(token["content"], token["id"], 0.0) for token in sorted(unlisted, key=lambda token: token["id"])]
         entries += [(piece.text, number, piece.score) for number, piece in enumerate(new, len(kept))]
@@ -294,10 +294,10 @@ class _ModelFile(EditableVocabulary):
             roles.append(numbers["<mask>"])
             self.fixed_ids_reason = (
                 "its tokenizer numbers <mask>, and for NLLB and mBART the codes of languages, behind the pieces, so "
-                "new pieces would change their ids; use the tokenizer.json of the model"
+                "new pieces would change their IDs; use the tokenizer.json of the model"
             )
         if self._numbering is not None:
-            self.fixed_ids_reason = "its ids come from another file, which new pieces would not be in; prune it only"
+            self.fixed_ids_reason = "its IDs come from another file, which new pieces would not be in; prune it only"
         self.fixed[[number for number in roles if number is not None]] = True
         if tokenizer.model_type == "unigram":
             self.scores = np.zeros(len(pieces))

@@ -58,7 +58,7 @@ class Sampling(NamedTuple):
         if alpha is not None and not 0 <= alpha < float("inf"):
             raise EncodeError(f"alpha {alpha}: it must be 0 or more, and finite")
         if nbest is not None and not 1 <= nbest <= _MOST_BEST:
-            raise EncodeError(f"nbest {nbest}: it must be from 1 to {_MOST_BEST}; leave it out to sample from all")
+            raise EncodeError(f"nbest {nbest}: it must be from 1 to {_MOST_BEST}; omit it to sample from all")
         return cls(dropout or 0.0, alpha or 0.0, nbest or 0, seed)
 
 
@@ -68,7 +68,7 @@ class NativeModel:
     def __init__(self, data: bytes, id_layout: IdLayout) -> None:
         """Loads a model from the bytes of its file."""
         if id_layout not in ("sentencepiece", "fairseq"):
-            raise VocabularyError(f"there is no id layout {id_layout!r}; use 'sentencepiece' or 'fairseq'")
+            raise VocabularyError(f"there is no ID layout {id_layout!r}; use 'sentencepiece' or 'fairseq'")
         self._data = data
         self._id_layout = id_layout
         try:
@@ -177,7 +177,7 @@ class LibraryModel:
         try:
             self._processor.LoadFromSerializedProto(data)
         except RuntimeError as error:
-            raise VocabularyError(f"the sentencepiece library refuses the model: {error}") from error
+            raise VocabularyError(f"the sentencepiece library rejects the model: {error}") from error
         self._ids = ids
         self._ids_in_file = np.full(size, -1, np.int32)
         self._ids_in_file[ids] = np.arange(len(ids), dtype=np.int32)
@@ -195,7 +195,7 @@ class LibraryModel:
             for i in row:
                 if not 0 <= i < len(self._ids_in_file):
                     raise EncodeError(
-                        f"id {i} is not in the vocabulary, which has {len(self._ids_in_file)} pieces; "
+                        f"ID {i} is not in the vocabulary, which has {len(self._ids_in_file)} pieces; "
                         "decode with the vocabulary that encoded"
                     )
             ids = [int(self._ids_in_file[i]) for i in row if self._ids_in_file[i] >= 0]

@@ -128,7 +128,7 @@ def _read_metaspace(steps: Steps, step: dict[str, Any], where: str) -> None:
         raise unsupported(
             where,
             f"pre_tokenizer.Metaspace with prepend_scheme {scheme!r} and add_prefix_space {prefixed!r}",
-            "tokenizers refuses it too; correct the file",
+            "tokenizers rejects it too; correct the file",
         )
     steps.escaped = True
     steps.split = split is None or bool(split)
@@ -251,7 +251,7 @@ def _unigram_pieces(model: dict[str, Any], where: str) -> tuple[dict[str, int], 
         match entry:
             case [str(piece), float() | int() as score] if math.isfinite(score) and not isinstance(score, bool):
                 if piece in ids:
-                    raise VocabularyError(f"{where}: model.vocab has the piece {piece!r} twice; give it one id")
+                    raise VocabularyError(f"{where}: model.vocab has the piece {piece!r} twice; give it one ID")
                 ids[piece], scores[piece] = number, float(score)
             case _:
                 raise VocabularyError(
@@ -273,7 +273,7 @@ def _added(content: dict[str, Any], ids: Mapping[str, int], steps: Steps, where:
     for name, token in added.items():
         if token.normalized and not token.special and steps.normalized:
             raise unsupported(
-                where, f"the added token {name!r}, which is searched in normalised text,", "set normalized to false"
+                where, f"the added token {name!r}, which is searched in normalized text,", "set normalized to false"
             )
     return {name: replace(token, normalized=False) for name, token in added.items()}
 
@@ -283,7 +283,7 @@ def _unknown(model: dict[str, Any], kind: str, ids: Mapping[str, int], where: st
     if kind == "Unigram":
         unknown = model.get("unk_id")
         if not isinstance(unknown, int) or isinstance(unknown, bool) or not 0 <= unknown < len(ids):
-            raise VocabularyError(f"{where}: model.unk_id is {unknown!r}; it must be the id of a piece")
+            raise VocabularyError(f"{where}: model.unk_id is {unknown!r}; it must be the ID of a piece")
         return unknown
     token: object = model.get("unk_token")
     if token is None:

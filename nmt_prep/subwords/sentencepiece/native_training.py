@@ -231,7 +231,7 @@ def _numbered(
         name, place = special[number][0], number - added
         if place > len(learnt):
             raise LibraryError(
-                f"there are only {len(learnt) + added} pieces before the one with the id {number}, {name}"
+                f"there are only {len(learnt) + added} pieces before the one with the ID {number}, {name}"
             )
         start, end = end, int(learnt.offsets[place])
         names.append(name.encode())

@@ -29,13 +29,13 @@ def checked_numbering(content: Mapping[str, object], where: str) -> dict[str, in
     ids: dict[str, int] = {}
     for piece, number in content.items():
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < MOST_PIECES:
-            raise VocabularyError(f"{where}: the piece {piece!r} has the id {number!r}, not a number from 0 on")
+            raise VocabularyError(f"{where}: the piece {piece!r} has the ID {number!r}, not a number from 0 on")
         ids[piece] = number
     if len(set(ids.values())) < len(ids):
-        raise VocabularyError(f"{where}: several pieces have the same id; fetch the file again")
+        raise VocabularyError(f"{where}: several pieces have the same ID; fetch the file again")
     for needed in ("</s>", "<unk>"):
         if needed not in ids:
-            raise VocabularyError(f"{where} has no id for {needed}; name the vocab.json of a MarianTokenizer")
+            raise VocabularyError(f"{where} has no ID for {needed}; name the vocab.json of a MarianTokenizer")
     return ids
 
 
@@ -116,7 +116,7 @@ class NumberedModel:
     def decode(self, rows: Ragged, threads: int) -> list[str]:
         """Returns the text of each ID row, without special pieces."""
         if len(rows.values) and not 0 <= rows.values.min() <= rows.values.max() < len(self.pieces):
-            raise EncodeError(f"an id is not in the vocabulary, which has {len(self.pieces)} pieces")
+            raise EncodeError(f"an ID is not in the vocabulary, which has {len(self.pieces)} pieces")
         ids = self._ids_in_file[rows.values]
         if (ids >= 0).all():
             return self.model.decode(Ragged(ids, rows.offsets), threads)

@@ -170,10 +170,10 @@ def _check_options(options: Mapping[str, Any], model_type: str) -> None:
             shown = list(value) if isinstance(value, tuple) else value
             raise TrainingError(f"SentencePiece's training option {name} is {shown!r}: it must be {values}")
     if model_type in ("unigram", "bpe") and _typed(options.get("use_all_vocab"), bool):
-        raise TrainingError("SentencePiece's training option use_all_vocab is for word and char models; leave it out")
+        raise TrainingError("SentencePiece's training option use_all_vocab is for word and char models; remove it")
     if model_type == "unigram" and _typed(options.get("auto_character_coverage"), bool):
         raise TrainingError(
-            "SentencePiece's training option auto_character_coverage does not go with unigram models; leave it out"
+            "SentencePiece's training option auto_character_coverage is not for unigram models; remove it"
         )
 
 
@@ -220,15 +220,15 @@ def _check_pieces(arguments: Mapping[str, Any], ids: Mapping[str, int]) -> None:
             )
     for piece in (*reserved, *control):
         if piece == special.get("unk"):
-            raise TrainingError(f"{piece!r} is the unknown piece, which there is anyway; leave it out")
+            raise TrainingError(f"{piece!r} is the unknown piece, which there is anyway; remove it")
         if piece in reserved and piece in control:
-            raise TrainingError(f"{piece!r} is both reserved and one of control_symbols; leave it out of one of them")
+            raise TrainingError(f"{piece!r} is both reserved and one of control_symbols; remove it from one of them")
     size, characters = arguments["vocab_size"], max(len(set(arguments.get("required_chars", ""))), 1)
     least = len({*special.values(), *reserved, *control}) + _BYTES * arguments["byte_fallback"] + characters
     if size < least:
         raise TrainingError(
-            f"vocabulary size {size}: it must be {least} or more, to have room for special, reserved, control and byte "
-            "pieces and a character"
+            f"vocabulary size {size}: it must be at least {least}, to have room for special, reserved, control and "
+            "byte pieces and a character"
         )
     for role, number in ids.items():
         if not 0 <= number < size:
@@ -236,6 +236,6 @@ def _check_pieces(arguments: Mapping[str, Any], ids: Mapping[str, int]) -> None:
                 f"{role}_id {number}: it must be from 0 to {size - 1}, below the size of the vocabulary"
             )
         if list(ids.values()).count(number) > 1:
-            raise TrainingError(f"{role}_id {number}: another special piece has this id; give each an id of its own")
+            raise TrainingError(f"{role}_id {number}: another special piece has this ID; give each an ID of its own")
     if "unk" not in ids:
-        raise TrainingError("unk_id None: every SentencePiece model has the unknown piece; give it an id")
+        raise TrainingError("unk_id None: every SentencePiece model has the unknown piece; give it an ID")

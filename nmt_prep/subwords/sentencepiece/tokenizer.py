@@ -74,7 +74,7 @@ class SentencePieceTokenizer(Tokenizer):
             return _native(self._model_bytes, self.id_layout)
         if self.id_layout != "sentencepiece":
             raise VocabularyError(
-                f"{self._where}: id_layout {self.id_layout!r} is for .model files; it has its own ids"
+                f"{self._where}: id_layout {self.id_layout!r} is for .model files; it has its own IDs"
             )
         return JsonModel(self._model_bytes, self._where)
 
@@ -185,7 +185,7 @@ class SentencePieceTokenizer(Tokenizer):
             VocabularyError: this is not a ``.model`` file with its own ids, or the ids are not distinct numbers.
         """
         if not isinstance(self._engine, NativeModel) or self.id_layout != "sentencepiece":
-            raise VocabularyError(f"{where}: a numbering is for the pieces of a .model file with its own ids")
+            raise VocabularyError(f"{where}: a numbering is for the pieces of a .model file with its own IDs")
         return type(self)(with_numbering(self._model_bytes, checked_numbering(ids, where)))
 
     def save(self, path: str | Path) -> None:
@@ -281,7 +281,7 @@ class SentencePieceTokenizer(Tokenizer):
         outside = next((i for i in row if not 0 <= i < size), None)
         if outside is not None:
             raise EncodeError(
-                f"id {outside} is not in the vocabulary, which has {size} pieces; "
+                f"ID {outside} is not in the vocabulary, which has {size} pieces; "
                 "decode with the vocabulary that encoded"
             )
         return self.decode_batch(Ragged.from_lists([row]))[0]
@@ -364,7 +364,7 @@ def _native(model: bytes, id_layout: IdLayout) -> NativeModel | NumberedModel:
     if not engine.numbering:
         return engine
     if id_layout != "sentencepiece":
-        raise VocabularyError(f"id_layout {id_layout!r} does not go with a model that contains a numbering of its own")
+        raise VocabularyError(f"id_layout {id_layout!r} cannot be combined with a model that contains its own IDs")
     return NumberedModel(engine, checked_numbering(parse_json("the numbering", engine.numbering), "the numbering"))
 
 

@@ -32,7 +32,7 @@ _BYTES_PER_LINE = {"unigram": 80, "bpe": 40}
 # Messages of the library for unsuitable lines, and the messages of our errors, which name the keys of the config.
 _REFUSALS = {
     r"Vocabulary size too high.*<= (\d+)": (
-        "{lines} give no more than {0} pieces; ask for fewer (vocab.size), give more text (sample.bytes_per_corpus), "
+        "{lines} give no more than {0} pieces; request fewer (vocab.size), give more text (sample.bytes_per_corpus), "
         "or accept fewer by hard_vocab_limit: false (vocab.options)"
     ),
     r"smaller than required_chars\. (\d+) vs (\d+)": (
@@ -45,7 +45,7 @@ _REFUSALS = {
     ),
     r"all_chars_count": "{lines} hold nothing but white space; check the sample",
     r"(\S+) is already defined": (
-        "the piece {0!r} is given twice; leave it out of vocab.reserved, or of control_symbols and the names of "
+        "the piece {0!r} is given twice; remove it from vocab.reserved, or from control_symbols and the names of "
         "special pieces (vocab.options)"
     ),
 }

@@ -104,7 +104,7 @@ def _entries(text: str, path: Path) -> Iterator[tuple[str, int]]:
     for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
         found = _MARIAN.fullmatch(line)
         if found is None or found[1] in seen:
-            raise VocabularyError(f"{path}, line {number}: expected a new token and its id, found {line[:40]!r}")
+            raise VocabularyError(f"{path}, line {number}: expected a new token and its ID, found {line[:40]!r}")
         seen.add(found[1])
         yield _key(found[1]), int(found[2])
 
@@ -121,7 +121,7 @@ def _key(text: str) -> str:
 
 def _numbered(ids: Mapping[str, object], path: Path) -> list[str]:
     if not all(type(number) is int for number in ids.values()) or {*ids.values()} != {*range(len(ids))}:
-        raise VocabularyError(f"{path}: the ids of its tokens are not the numbers from 0 to {len(ids) - 1}")
+        raise VocabularyError(f"{path}: the IDs of its tokens are not the numbers from 0 to {len(ids) - 1}")
     return sorted(ids, key=lambda piece: int(str(ids[piece])))
 
 

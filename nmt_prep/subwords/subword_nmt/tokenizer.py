@@ -348,7 +348,7 @@ class SubwordNMTTokenizer(Tokenizer):
         values, offsets = rows.contiguous()
         if len(values) and not 0 <= int(values.min()) <= int(values.max()) < len(self._pieces):
             raise EncodeError(
-                f"ids must be from 0 to {len(self._pieces) - 1}; check that they were made with this vocabulary"
+                f"IDs must be from 0 to {len(self._pieces) - 1}; check that they were made with this vocabulary"
             )
         pieces = pa.array(self._pieces, pa.large_string()).take(pa.array(values))
         lines = pa.LargeListArray.from_arrays(pa.array(offsets), pieces)

@@ -74,7 +74,7 @@ def learn_codes(
 ) -> Codes:
     """Learns merges; takes the same arguments as :meth:`SubwordNMTTokenizer.train`."""
     if merges is not None and total_symbols is not None:
-        raise TrainingError("merges and total_symbols exclude each other; give one of them")
+        raise TrainingError("merges and total_symbols cannot be combined; give one of them")
     wanted = total_symbols or (DEFAULT_MERGES if merges is None else merges)
     if wanted < 1 or min_frequency < 0:
         raise TrainingError(
@@ -85,7 +85,7 @@ def learn_codes(
     if sizes.size and sizes.sum() / sizes.size > 3 * _LONG_WORDS:
         _log.warning(
             "the distinct words have %d bytes on average, so the text seems to have no spaces between words; segment "
-            "it into words before, or use a dialect that needs no words (sentencepiece)",
+            "it into words before, or use a tokenizer type that needs no words (sentencepiece)",
             sizes.sum() / sizes.size,
         )
 
@@ -96,7 +96,7 @@ def learn_codes(
     learnt = words.native.learn(wanted, total_symbols is not None, min_frequency, threads, report)
     if not learnt:
         raise TrainingError(
-            f"no two neighbouring symbols occur {max(min_frequency, 1)} times in the words of this text, so there is "
+            f"no two neighboring symbols occur {max(min_frequency, 1)} times in the words of this text, so there is "
             "nothing to merge; give more text, or a lower min_frequency"
         )
     return Codes(tuple(learnt))

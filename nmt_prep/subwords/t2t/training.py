@@ -74,7 +74,7 @@ def build_pieces(
             raise TrainingError(f"reserved token {token!r}: it must have characters, and no carriage return")
         if tokens.count(token) > 1:
             raise TrainingError(
-                f"reserved token {token!r} is given twice; each needs one id of its own, "
+                f"reserved token {token!r} is given twice; each needs one ID of its own, "
                 f"and {PAD} and {EOS} have theirs already"
             )
     max_depth = -1 if max_subtoken_length is None else max(max_subtoken_length, _ALPHABET_ONLY) - 1
@@ -151,7 +151,7 @@ def checked_text(token: str, what: str) -> str:
     try:
         token.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InvalidTextError(f"{what} {token!r} holds a lone surrogate, which is not text; remove it") from error
+        raise InvalidTextError(f"{what} {token!r} contains a lone surrogate, which is not text; remove it") from error
     return token
 
 

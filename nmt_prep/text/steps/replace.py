@@ -98,8 +98,8 @@ class Replace(Step[ReplaceOptions]):
                 made_lines.append(self._sub(self._lines, line)[0])
             except TimeoutError:
                 raise InvalidTextError(
-                    f"the search for the pattern {self._lines.pattern!r} takes more than {_SECONDS:g} s a core on the "
-                    f"line {line[:60]!r}; write it without nested repetitions such as (x+x+)+"
+                    f"the search for the pattern {self._lines.pattern!r} takes more than {_SECONDS:g} s per core on "
+                    f"the line {line[:60]!r}; write it without nested repetitions such as (x+x+)+"
                 ) from None
         return pa.array(made_lines, pa.large_string())
 

@@ -238,7 +238,7 @@ class BatchPlan(DivisionPlan):
         longer = np.maximum(source, target)
         if self.rule.max_length is None and longer.max(initial=0) == SATURATED:
             raise RecordsError(
-                f"a pair is longer than {SATURATED - 1:,} ids, the limit of an index, so batches cannot be counted; "
+                f"a pair is longer than {SATURATED - 1:,} IDs, the limit of an index, so batches cannot be counted; "
                 "set max_length"
             )
         if self.rule.row_length is not None:
@@ -311,7 +311,7 @@ def plan_batches(
 
 def _check_layout(info: DatasetInfo, options: Options, causal: bool) -> None:
     if not causal and info.layout == "causal":
-        raise ArgumentError('records of layout causal hold sequences of a language model; pass features="causal"')
+        raise ArgumentError('records of layout causal hold language model sequences; pass features="causal"')
     if causal and info.layout != "causal" and (info.layout != "text" or info.causal is None):
         found = "text without a prompt" if info.layout == "text" else info.layout
         raise ArgumentError(
@@ -341,11 +341,11 @@ def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> 
     if settings.is_plain:
         return plan
     if order.seed is None:
-        raise ArgumentError("shuffle=False does not go with stages and modifiers; pass training=None with it")
+        raise ArgumentError("shuffle=False cannot be combined with stages and modifiers; pass training=None with it")
     if plan.mix is not None or plan.groups is not None or plan.joining is not None:
         raise ArgumentError(
-            "weights, temperature, batches of one pair of languages and documents do not go with stages and modifiers; "
-            "pass training=None, or documents=False"
+            "weights, temperature, batches with one language pair and documents cannot be combined with stages and "
+            "modifiers; pass training=None, or documents=False"
         )
     stream = stream_of_records(records_dir, info, split, settings, seed, base_dir)
     names = tuple(corpus.name for corpus in info.corpora[split])

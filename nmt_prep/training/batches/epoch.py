@@ -294,7 +294,7 @@ def _only(corpora: Sequence[CorpusInfo], pairs: Sequence[str]) -> list[CorpusInf
     """Returns the corpora; corpora in other languages count as empty."""
     known = dict.fromkeys(corpus.language_pair for corpus in corpora)
     if isinstance(pairs, str) or not pairs or not known.keys() >= set(pairs):
-        listed = ", ".join(filter(None, known)) or "none, since the run has one pair of languages"
+        listed = ", ".join(filter(None, known)) or "none, since the run has one language pair"
         raise ArgumentError(f"language_pairs is {pairs!r}; give a list of pairs of the split, which are {listed}")
     return [corpus if corpus.language_pair in pairs else corpus.model_copy(update={"pairs": 0}) for corpus in corpora]
 
@@ -311,7 +311,7 @@ def pair_groups(info: DatasetInfo, split: str, options: Options, *, packed: bool
         return None
     pairs = [corpus.language_pair for corpus in info.corpora[split]]
     if not all(pairs):
-        raise ArgumentError("one_pair is for a run with several pairs of languages, and this one has one")
+        raise ArgumentError("one_pair is for a run with several language pairs, but this run has one")
     if packed or info.layout not in _MIXABLE:
         raise ArgumentError(
             f"one_pair needs pairs that are not packed, in records of layout chunk or text, not {info.layout}"

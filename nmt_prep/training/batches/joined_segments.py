@@ -130,7 +130,7 @@ class Joining:
             raise ArgumentError("corpora of records with documents cannot be mixed or chosen; set documents to False")
         if rule.max_length is not None and rule.max_length < self.info.max_tokens and rule.too_long == "drop":
             raise ArgumentError(
-                f"max_length {rule.max_length} would leave out windows, which have up to {self.info.max_tokens} ids; "
+                f"max_length {rule.max_length} would skip windows, which have up to {self.info.max_tokens} IDs; "
                 "raise it, lower documents.max_tokens in the config, or set documents to False"
             )
         if rule.row_length is not None and self.info.context is not None:

@@ -225,10 +225,10 @@ class Options:
         if limits is not None and (not isinstance(limits, Sequence) or not limits or min(limits) < 1):
             raise ArgumentError(f"pad_to is {limits!r}; give a list of at least one length, all of them at least 1")
         if limits is not None and self.bucketing != "window":
-            raise ArgumentError("pad_to sets the limits of the buckets; leave out bucketing")
+            raise ArgumentError("pad_to sets the limits of the buckets; remove bucketing")
         if self.equal_batches == "split" and self.drop_remainder:
             raise ArgumentError(
-                "drop_remainder keeps the size of batches; set equal_batches to True, which splits none"
+                "drop_remainder needs full batches, but equal_batches=split splits them; set it to True"
             )
 
 
@@ -380,13 +380,13 @@ def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int
 def _causal_row_length(options: Options) -> int | None:
     """Returns the length of packed sequence rows, or None if sequences are not packed."""
     if options.packed and options.row_length is None:
-        raise ArgumentError('with features="causal" packed rows need row_length, the number of their ids')
+        raise ArgumentError('with features="causal" packed rows need row_length, the number of their IDs')
     if options.row_length is None:
         return None
     if options.packed is False:
-        raise ArgumentError("row_length is the length of packed rows; leave out packed=False, or row_length")
+        raise ArgumentError("row_length is the length of packed rows; remove packed=False, or row_length")
     if options.pad_to is not None:
-        raise ArgumentError("packed rows have one length; leave out pad_to")
+        raise ArgumentError("packed rows have one length; remove pad_to")
     return options.row_length
 
 
@@ -398,7 +398,7 @@ def _check_fits(info: DatasetInfo, split: str, longest: int | None, options: Opt
     if longest < min(lengths):
         name = "max_length" if options.row_length is None or longest < options.row_length else "row_length"
         raise ArgumentError(
-            f"{name} is {longest}, but the shortest sequence of {split} has {min(lengths)} ids, so none is left; raise "
+            f"{name} is {longest}, but the shortest sequence of {split} has {min(lengths)} IDs, so none is left; raise "
             f"{name}"
         )
 
@@ -407,16 +407,16 @@ def _row_length(info: DatasetInfo, options: Options, max_length: int | None) -> 
     """Returns the length of packed rows in ids; None if pairs are not packed."""
     if options.row_length is not None:
         raise ArgumentError(
-            'row_length is for features="causal"; packed=True packs pairs into rows of max_length ids on either side'
+            'row_length is for features="causal"; packed=True packs pairs into rows of max_length IDs on either side'
         )
     rows_of_records = info.layout == "packed" and options.packed is not False
     if not (options.packed or rows_of_records):
         return None
     if options.pad_to is not None:
-        raise ArgumentError("packed rows have one length; leave out pad_to")
+        raise ArgumentError("packed rows have one length; remove pad_to")
     if rows_of_records and options.too_long == "truncate":
         raise ArgumentError(
-            "records of layout packed leave out pairs longer than their rows; use layout chunk, or packed=False"
+            "records of layout packed lack pairs longer than their rows; use layout chunk, or packed=False"
         )
     length = info.row_length if rows_of_records else max_length
     if length is None:

@@ -46,7 +46,7 @@ def training_of(run_dir: Path, split: str, options: Options) -> tuple[TrainingSe
     training, base_dir = _settings_of(run_dir, options.training)
     if training.stages and (options.weights is not None or options.temperature is not None):
         name = "temperature" if options.weights is None else "weights"
-        raise ArgumentError(f"the stages of training mix the corpora, so {name} cannot; pass training=None with {name}")
+        raise ArgumentError(f"the training stages mix the corpora, so {name} cannot; pass training=None with {name}")
     subwords = training.subwords if options.subwords == "config" else options.subwords or {}
     return training.model_copy(update={"subwords": subwords}), base_dir
 
@@ -181,6 +181,6 @@ def _read_tsv(path: Path, fields: int | None) -> pa.RecordBatch:
     if count > 2 and (wrong := first_wrong(read.column(LINKS))) is not None:
         raise CorpusError(
             f"{path}, line {np.flatnonzero(good)[wrong] + 1}: {str(read.column(LINKS)[wrong])!r} in the third column "
-            "are no links of words such as 0-0 1-2; correct them, or leave the column out with num_fields: 2"
+            "are no links of words such as 0-0 1-2; correct them, or remove the column with num_fields: 2"
         )
     return read

@@ -131,7 +131,7 @@ class _CutPairs:
                 return
             self._next = 10 ** len(str(self._count))
             count = self._count
-        _log.warning("pairs so far with words of too many pieces, whose links are left out: %s", f"{count:,}")
+        _log.warning("pairs so far with words with too many pieces, whose links are skipped: %s", f"{count:,}")
 
 
 _CUT = _CutPairs()

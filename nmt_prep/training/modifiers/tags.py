@@ -59,7 +59,7 @@ class Tags(LineModifier):
             name if name is None or ":" in name else f"moses:{name}" for name in (custom_detok_src, custom_detok_trg)
         ]
         if any((name or "").startswith("icu") for name in detokenizers) and (replace or tag):
-            raise ValueError("tokens of ICU go with augment: 1, replace: 0 and tag: 0 alone")
+            raise ValueError("ICU tokens need augment: 1, replace: 0 and tag: 0")
         models = [name and f"spm:{name}" for name in (spm_vocab_src, spm_vocab_trg)]
         self.sides = [Side.of(detok, model, base_dir) for detok, model in zip(detokenizers, models, strict=True)]
         self.makes_pieces = any(models)

@@ -239,7 +239,7 @@ class HuggingFace(Output[HuggingFaceOptions]):
         if options.score is not None and options.score not in scored:
             yield "score", f"no corpus has the score {options.score!r}; name one of scores of a corpus"
         if options.rows == "preference" and config.documents is not None:
-            yield "rows", "preference is for single segments; leave out the section documents"
+            yield "rows", "preference is for single segments; remove the section documents"
         for problem in language_problems(options, config):
             yield "language_names", problem
 

@@ -37,7 +37,7 @@ class Megatron(Output[MegatronOptions]):
 
     def problems(self, options: MegatronOptions, config: Config) -> Iterator[tuple[str, str]]:
         for key in sorted({"pair", "sep"} & options.model_fields_set) if config.records.layout == "causal" else ():
-            yield key, "is for pairs, and records of layout causal hold whole rows; leave it out"
+            yield key, "is for pairs, and records of layout causal hold whole rows; remove it"
         parts = parts_of(options.pair)
         allowed = (*_SIDES, "sep", *_SPECIALS)
         for name in (name for name, place in parts if place and name not in allowed):

@@ -45,7 +45,7 @@ class Text(Output[TextOptions]):
         if len(set(options.vocab)) < len(options.vocab):
             yield "vocab", "names a format twice"
         if options.lists and not options.pieces:
-            yield "lists", "count pieces; set pieces to true, or leave lists out"
+            yield "lists", "count pieces; set pieces to true, or remove lists"
         names = [*options.vocab, *(each.trainer for each in options.lists)]
         if len(set(names)) < len(names):
             yield "lists", "has a trainer twice, or one whose list vocab names"
@@ -55,19 +55,19 @@ class Text(Output[TextOptions]):
             if config.documents is None:
                 yield (
                     "documents",
-                    "lines are for the section documents, which the config lacks; leave documents out",
+                    "lines are for the section documents, which the config lacks; remove documents",
                 )
             wrong = [key for key in ("pieces", "corpus", "alignments") if getattr(options, key)]
             if wrong:
-                yield "documents", f"lines are only text; set {' and '.join(wrong)} to false, or leave documents out"
+                yield "documents", f"lines are only text; set {' and '.join(wrong)} to false, or remove documents"
             if config.weight is not None:
-                yield "documents", "lines are without weights, which the config has; leave weight or documents out"
+                yield "documents", "lines are without weights, which the config has; remove weight or documents"
 
     def vocab_problems(self, options: TextOptions, vocab: Vocab) -> Iterator[tuple[str, str]]:
         if "hf_marian" in options.vocab and not expects_spm(vocab):
             yield "vocab", f"hf_marian needs a SentencePiece model, and {without_spm(vocab)}"
         elif "hf_marian" in options.vocab and vocab.words:
-            yield "vocab", "hf_marian segments text without the steps of vocab.words; leave one of them out"
+            yield "vocab", "hf_marian segments text without the steps of vocab.words; remove one of them"
         if "subword_nmt" in options.vocab and not getattr(vocab, "joint", False):
             yield "vocab", "subword_nmt needs codes that are learned from both sides; set vocab.joint to true"
 

@@ -41,14 +41,14 @@ def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None
         tokenizer = run.vocabularies[side].load()
         frame = Frame.parse(tokenizer, text)
         if frame.after not in ((), (tokenizer.eos_id,)):
-            problem = "puts more than the end of sentence after the ids, and the trainer ends each line itself"
+            problem = "puts more than the end of sentence after the IDs, and the trainer ends each line itself"
         elif frame.before and not pieces:
-            problem = "puts pieces before the ids, which text cannot have; set pieces: true"
+            problem = "puts pieces before the IDs, which text cannot have; set pieces: true"
         else:
             continue
         raise VocabularyError(
             f"vocab.frame.{side}: {text!r} {problem}. The output {options.directory} cannot hold such rows; outputs of "
-            "ids can: {kind: huggingface, rows: ids}, megatron"
+            "IDs can: {kind: huggingface, rows: ids}, megatron"
         )
 
 
@@ -168,9 +168,9 @@ def line_batches(task: ShardTask[Any], tick: Tick) -> Iterator[TextBatch]:
 def link_problems(config: Config) -> Iterator[tuple[str, str]]:
     """Yields an output key and the reason for each setting that leaves the training split without piece links."""
     if config.align is None:
-        yield "alignments", "the run has no links of words; add a section align"
+        yield "alignments", "the run has no word links; add a section align"
     elif config.align.splits is not None and "train" not in config.align.splits:
-        yield "alignments", "align.splits leaves out train; add it there"
+        yield "alignments", "align.splits lacks train; add it there"
 
 
 def unlinked(batch: TextBatch) -> int:

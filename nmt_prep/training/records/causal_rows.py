@@ -378,7 +378,7 @@ class CausalEncoder(TextEncoder):
                 "dataset.json does not say how rows are made; set records.prompt, or records.template, and run again"
             )
         if subwords:
-            raise ArgumentError("subwords are not sampled in rows of a causal language model; leave the option out")
+            raise ArgumentError("subwords are not sampled in rows of a causal language model; remove the option")
         encoder = super().of(records_dir, info, split, None, seed, base_dir)
         default = LanguagePair(info.languages.source, info.languages.target)
         pairs = [

@@ -168,7 +168,7 @@ def make_dataset(
     if features != "nmt" and not tf.compat.v1.executing_eagerly_outside_functions():
         raise ArgumentError(f'features="{features}" cannot hold the initializer of a TensorFlow 1 graph; use "nmt"')
     if features == "causal" and sos_id is not None:
-        raise ArgumentError('sos_id begins the input of a decoder, which features="causal" lacks; leave it out')
+        raise ArgumentError('sos_id begins the input of a decoder, which features="causal" lacks; remove it')
     plan = plan_batches(run_dir, split, Options.of(make_dataset, options), check, causal=features == "causal")
     if plan.rule.row_length is not None and features == "nmt":
         raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; set features="t2t"')
@@ -227,5 +227,5 @@ def _batches_of_any(plan: BatchPlan, leave_out: bool) -> int:
     if not leave_out:
         return total + spare if processes > 1 else min(total + spare, plan.pairs)
     if total <= spare:
-        raise ArgumentError(f"an epoch has only {total} batches, too few to leave some out; set epochs to a number")
+        raise ArgumentError(f"an epoch has only {total} batches, too few to skip some; set epochs to a number")
     return total - spare

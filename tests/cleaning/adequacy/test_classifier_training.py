@@ -71,7 +71,7 @@ def test_threads_and_batches_do_not_matter() -> None:
 
 def test_too_few_pairs_or_none_without_defects_are_not_learned_from() -> None:
     source, target = corpus()
-    with pytest.raises(AlignmentModelError, match=r"of 1,000 pairs translate .* it takes 1,500 or more"):
+    with pytest.raises(AlignmentModelError, match=r"of 1,000 pairs translate .* at least 1,500 are needed"):
         learn(model(), column(source[:1000]), column(target[:1000]), np.ones(1000, np.int64))
     cases = [
         ("2,000", source, target[:1] * PAIRS),

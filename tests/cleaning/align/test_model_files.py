@@ -40,7 +40,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "file"
     for content in (b"", b"a\tb\n", b"[1]\n", b'{"arrays": 3}\n', b"\xff\xfe\n"):
         path.write_bytes(content)
-        with pytest.raises(AlignmentModelError, match="is not a file of nmt-prep align"):
+        with pytest.raises(AlignmentModelError, match="is not a model of nmt-prep align"):
             Model.load(path)
     write_arrays(path, "counts", {}, {})
     with pytest.raises(AlignmentModelError, match="holds counts, not a model"):
@@ -73,7 +73,7 @@ def test_a_changed_byte_is_noticed(saved: Path, tmp_path: Path) -> None:
     path = tmp_path / "model"
     for at in (content.index(b"\n") + 1, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        check_refused(path, "its bytes do not fit the digest in its first line")
+        check_refused(path, "its digest differs from the one in its first line")
     for changed in (content[:-1], content + b"x", content[: len(content) // 2]):
         path.write_bytes(changed)
         check_refused(path, "its size does not fit its first line")
@@ -91,7 +91,7 @@ def test_a_changed_byte_is_noticed(saved: Path, tmp_path: Path) -> None:
         ({"arrays": {}}, "its first line names other arrays"),
         ({"arrays": [["evidence", "<i8", 0]] * 2}, "its size does not fit its first line"),
         ({"arrays": [["evidence", "<i8", 2**64]]}, "its size does not fit its first line"),
-        ({"sha256": None}, "its bytes do not fit the digest in its first line"),
+        ({"sha256": None}, "its digest differs from the one in its first line"),
         ({"rounds_done": 1}, "it has had 1 rounds of training"),
         ({"rounds_done": -1}, "it has had -1 rounds of training"),
         ({"rounds_done": 10}, "it has had 10 rounds of training"),

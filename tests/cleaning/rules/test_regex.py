@@ -25,6 +25,6 @@ def test_a_search_without_end_is_an_error_that_names_the_pair(monkeypatch: pytes
         values(rule, ("x", "a"), ("a", "x" * 30_000))
     assert error.value.pair == 1
     assert str(error.value) == (
-        "the search for the pattern slow takes more than 0.01 s a core; write it without nested repetitions such as "
+        "the search for the pattern slow takes more than 0.01 s per core; write it without nested repetitions such as "
         "(x+x+)+ (the line begins with 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')"
     )

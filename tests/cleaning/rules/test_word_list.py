@@ -34,6 +34,6 @@ def test_difference(directory: Path) -> None:
 def test_a_pipe_or_an_empty_list_is_refused(directory: Path) -> None:
     os.mkfifo(directory / "pipe")
     (directory / "none").write_text("\n", encoding="utf-8")
-    for name, message in (("pipe", "is no regular file; a run reads"), ("none", "holds no words")):
+    for name, message in (("pipe", "is not a regular file; a run reads"), ("none", "contains no words")):
         with must_end(60), pytest.raises(ValueError, match=f"word_list: the word list .*{name} {message}"):
             rule_of("word_list", {"source": name, "target": "zh.txt"}, base_dir=directory)

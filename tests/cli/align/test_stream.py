@@ -80,13 +80,15 @@ def test_copies_of_a_pair_do_not_make_it_good(tmp_path: Path) -> None:
 def test_a_classifier_takes_enough_pairs_or_a_model_with_one(tmp_path: Path) -> None:
     message = refused(TEXT, "--adequacy", tmp_path / "values")
     assert (
-        "--adequacy: the input has 8 pairs; it takes 1,500 or more to learn from, or a model with a classifier"
+        "--adequacy: the input has 8 pairs; learning needs at least 1,500, or a model with a classifier"
         in message
     )
-    assert "the input has 1 pair; it takes" in refused("a\tb\n", "--adequacy", tmp_path / "values")
+    assert "the input has 1 pair; learning needs" in refused("a\tb\n", "--adequacy", tmp_path / "values")
     aligned(TEXT, "--save", tmp_path / "model", "--quiet")
     message = refused(TEXT, "--model", tmp_path / "model", "--adequacy", tmp_path / "values")
-    assert "has no classifier of incomplete translations; make it with nmt-prep align --adequacy FILE --save" in message
+    assert (
+        "has no classifier for incomplete translations; create it with nmt-prep align --adequacy FILE --save" in message
+    )
     assert not (tmp_path / "values").exists()
 
 
@@ -96,7 +98,7 @@ def test_pairs_that_cannot_be_exchanged_are_too_few(tmp_path: Path, distinct: in
     message = refused(
         "".join(f"{source}\tbaa\n" for source in sources) * (2000 // distinct), "--adequacy", tmp_path / "values"
     )
-    advice = "it takes 1,500 or more, or a model with a classifier (--model)"
+    advice = "at least 1,500 are needed, or a model with a classifier (--model)"
     assert f"--adequacy: 0 of {pairs} pairs translate each other well enough to learn from; {advice}" in message
     assert not (tmp_path / "values").exists()
 
@@ -156,12 +158,13 @@ def test_long_pairs_are_counted(tmp_path: Path) -> None:
 
 def test_lines_that_are_not_two_columns() -> None:
     assert refused(TEXT + "alone\n") == (
-        "nmt-prep: error: standard input, line 9: it has no tab (or |||) between source and target; write one pair a "
+        "nmt-prep: error: standard input, line 9: it has no tab (or |||) between source and target; write one pair per "
         "line"
     )
     assert refused("a b\tA B\r\n\r\n") == (
         "nmt-prep: error: standard input, line 2: it has no tab (or |||) between source and target, and is only a "
-        "carriage return, which is part of the text (remove them, for example with tr -d '\\r'); write one pair a line"
+        "carriage return, which is part of the text (remove them, for example with tr -d '\\r'); write one pair per "
+        "line"
     )
     assert "and ends in a carriage return" in refused("a b\tA B\r\nalone\r\n")
     assert refused(TEXT + "a\tb\tc\n") == (
@@ -179,7 +182,7 @@ def test_files_that_are_not_models(tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.write_text("{}\n")
     assert refused(TEXT, "--model", path) == (
-        f"nmt-prep: error: {path} is not a file of nmt-prep align; make one with nmt-prep align --save"
+        f"nmt-prep: error: {path} is not a model of nmt-prep align; write one with nmt-prep align --save"
     )
     aligned(TEXT, "--save", path)
     path.write_bytes(path.read_bytes()[:-10])
@@ -196,13 +199,13 @@ def test_models_of_other_words_and_languages(tmp_path: Path, monkeypatch: pytest
     )
     swapped = "".join(f"{target}\t{source}\n" for source, target in zip(SOURCE, TARGET, strict=True))
     assert refused(swapped, "--model", path).endswith("100% and 100% if the sides are swapped; swap the columns")
-    assert aligned("Haus\tthe\n", "--model", path)[1].startswith("warning: the model knows 0% of the source words")
+    assert aligned("Haus\tthe\n", "--model", path)[1].startswith("warning: the model covers 0% of the source words")
     other = "quelque chose d'autre\tniente di simile\n"
-    assert aligned(other, "--model", path)[1].startswith("warning: the model knows 0% of the source words")
+    assert aligned(other, "--model", path)[1].startswith("warning: the model covers 0% of the source words")
     monkeypatch.setattr("nmt_prep.cli.align.stream._SMALL_VOCABULARY", 1)
-    assert aligned(other, "--model", path)[1].startswith("warning: the model knows 0% of the source words")
-    assert refused(other * 5, "--model", path).endswith("use a model of these languages, or learn one without --model")
-    assert "--model goes with neither --prior nor --save" in refused(TEXT, "--model", path, "--save", path, status=2)
+    assert aligned(other, "--model", path)[1].startswith("warning: the model covers 0% of the source words")
+    assert refused(other * 5, "--model", path).endswith("use a model for these languages, or learn one without --model")
+    assert "--model cannot be combined with --prior or --save" in refused(TEXT, "--model", path, "--save", path, status=2)
 
 
 def test_files_that_cannot_be_written(tmp_path: Path) -> None:

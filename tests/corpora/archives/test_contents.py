@@ -76,7 +76,7 @@ def test_a_local_file_that_is_not_compressed_is_not_copied(tmp_path: Path) -> No
     assert (found.path, found.whole) == (path, True)
 
 
-REFUSED = "is refused: it is not inside the archive; only regular files inside the archive are read"
+REFUSED = "is rejected: it is not inside the archive; only regular files inside the archive are read"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ REFUSED = "is refused: it is not inside the archive; only regular files inside t
             "a.en",
             (
                 "x.bin has no member 'a.en', since it is no archive: it looks like columns between tabs (TSV); check "
-                "url, or where the file is the corpus itself, leave the member out"
+                "url, or where the file is the corpus itself, remove the member"
             ),
         ),
         (
@@ -119,10 +119,10 @@ def test_requests_with_a_fault(
 
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     large = look(tmp_path, tar_of(("a", TEXT)), "a", limits=Limits(max_member_bytes=1000))
-    assert faults(large)[0][1].startswith("x.bin is refused: 'a' holds more than 1000 bytes")
+    assert faults(large)[0][1].startswith("x.bin is rejected: 'a' holds more than 1000 bytes")
     monkeypatch.setattr(Limits, "max_members", 1)
     many = look(tmp_path, tar_of(("a", b""), ("b", b"")), "b")
-    assert faults(many)[0][1].startswith("x.bin is refused: it has more than 1 members")
+    assert faults(many)[0][1].startswith("x.bin is rejected: it has more than 1 members")
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

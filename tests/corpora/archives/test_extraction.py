@@ -104,7 +104,7 @@ def test_duplicate_member(tmp_path: Path, build: Callable[..., bytes]) -> None:
 def test_only_regular_members_of_a_tar(tmp_path: Path, kind: bytes, words: str) -> None:
     info = tarfile.TarInfo("a")
     info.type, info.linkname = kind, "/etc/passwd"
-    with pytest.raises(ArchiveError, match=rf"'a' is refused: it is {words}; only regular"):
+    with pytest.raises(ArchiveError, match=rf"'a' is rejected: it is {words}; only regular"):
         extract(tmp_path, tar_of((info, b"")), "a")
     assert outputs(tmp_path) == []
 
@@ -112,14 +112,14 @@ def test_only_regular_members_of_a_tar(tmp_path: Path, kind: bytes, words: str) 
 def test_links_in_a_zip_are_not_extracted(tmp_path: Path) -> None:
     info = zipfile.ZipInfo("a")
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
-    with pytest.raises(ArchiveError, match=r"'a' is refused: it is a symbolic link"):
+    with pytest.raises(ArchiveError, match=r"'a' is rejected: it is a symbolic link"):
         extract(tmp_path, zip_of((info, b"/etc/passwd")), "a")
 
 
 @pytest.mark.parametrize("member", ["/etc/passwd", "../a", "d/../../a", ".."])
 @pytest.mark.parametrize("build", [tar_of, zip_of])
 def test_names_that_leave_the_directory(tmp_path: Path, member: str, build: Callable[..., bytes]) -> None:
-    with pytest.raises(ArchiveError, match=rf"the member {re.escape(repr(member))} is refused"):
+    with pytest.raises(ArchiveError, match=rf"the member {re.escape(repr(member))} is rejected"):
         extract(tmp_path, build((member, b"")), member)
 
 
@@ -170,7 +170,7 @@ def test_encrypted_zip(tmp_path: Path) -> None:
     content = bytearray(zip_of(("a", TEXT)))
     content[6] |= 1
     content[content.index(b"PK\x01\x02") + 8] |= 1
-    with pytest.raises(ArchiveError, match="'a' is refused: it is packed with a password; unpack the archive"):
+    with pytest.raises(ArchiveError, match="'a' is rejected: it is packed with a password; unpack the archive"):
         extract(tmp_path, bytes(content), "a")
     assert damage(tmp_path, bytes(content)) == ""
 
@@ -180,7 +180,7 @@ def test_a_zip_packed_in_a_way_that_is_not_supported(tmp_path: Path, method: int
     content = bytearray(zip_of(("b", TEXT), ("a", TEXT)))
     for start, field in ((content.index(b"PK\x03\x04", 1), 8), (content.rindex(b"PK\x01\x02"), 10)):
         content[start + field] = method
-    with pytest.raises(ArchiveError, match=f"'a' is refused: it is packed with {name}, which is not sup") as caught:
+    with pytest.raises(ArchiveError, match=f"'a' is rejected: it is packed with {name}, which is not sup") as caught:
         extract(tmp_path, bytes(content), "a")
     assert not isinstance(caught.value, DamagedError)
     assert extract(tmp_path, bytes(content), "b") == {"b": TEXT}

@@ -97,7 +97,7 @@ def test_po_entries(tmp_path: Path, content: str, pairs: list[tuple[str, str]]) 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'msgid "a\nmsgstr "b"\n', r"a\.po:1: not a line of a catalogue: 'msgid \"a'"),
+        (b'msgid "a\nmsgstr "b"\n', r"a\.po:1: not a line of a catalog: 'msgid \"a'"),
         (b'"a"\n', r"a\.po:1: a text before any msgid"),
         (b'msgid "\\xe4"\n', r"a\.po:1: \\xe4 is a byte"),
         (b"msgid " + b'"' + b"x" * 200 + b'"', r"a\.po:1: the line is longer than max_line_bytes"),

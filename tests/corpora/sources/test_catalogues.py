@@ -45,7 +45,7 @@ def test_another_version(server: WebServer, scene: Scene) -> None:
     with pytest.raises(DownloadError) as caught:
         scene.fetch("opus:Books/v1/en-fr")
     assert str(caught.value) == (
-        "opus:Books/v1/en-fr: not found in OPUS; it has the versions v2016, v2018; check the id at https://opus.nlpl.eu"
+        "opus:Books/v1/en-fr: not found in OPUS; it has the versions v2016, v2018; check the ID at https://opus.nlpl.eu"
     )
 
 
@@ -74,7 +74,7 @@ def test_an_endless_answer(server: WebServer, scene: Scene) -> None:
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://host/a", "/etc/passwd", "", "s3://bucket/a"])
 def test_an_entry_with_a_url_that_is_refused(server: WebServer, scene: Scene, url: str) -> None:
     give(server, entry(url))
-    with pytest.raises(DownloadError, match=r"OPUS returned .*, which is not https and is refused"):
+    with pytest.raises(DownloadError, match=r"OPUS returned .*, which is not https and is rejected"):
         scene.fetch("opus:Books/v1/en-fr")
 
 
@@ -101,7 +101,7 @@ def test_languages_of_an_id(wanted: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("address", ["opus:", "opus:Books", "opus:Books/v1", "opus:Books/v1/en", "opus:B/v/en-fr/x"])
 def test_invalid_ids(address: str) -> None:
-    with pytest.raises(ConfigError, match=r"an OPUS id is opus:<corpus>/<version>/<pair>, such as opus:Books/v1"):
+    with pytest.raises(ConfigError, match=r"an OPUS ID is opus:<corpus>/<version>/<pair>, such as opus:Books/v1"):
         parse_id(address)
 
 

@@ -103,7 +103,9 @@ def test_a_file_arrives_after_two_faults(
     content, error = scene.attempt(url, retries=3)
     if validator not in RESUMABLE and fault.status == 206:
         # A part that was not requested is not a transient fault: it may be of another file.
-        assert error == f"{url}: sent only a part of the file without being asked to; use another mirror"
+        assert (
+            error == f"{url}: sent only a part of the file, although the whole file was requested; use another mirror"
+        )
     else:
         assert error == ""
         assert content == honest.body

@@ -85,8 +85,8 @@ def test_too_many_parts_are_refused(server: WebServer, monkeypatch: pytest.Monke
         (Answer(b""), r"/a: the file there is empty; check the url"),
         (Answer(b"<!DOCTYPE html><p>Log in"), r"/a: an HTML page, not a corpus: 'Log in'; check the url"),
         (Answer(b"x", 404), r"/a: status 404 Not Found"),
-        (Answer(LARGE, ranges=True, claim="bytes 5-9/10"), r"/a: asked for bytes from 0, got 'bytes 5-9/10'"),
-        (Answer(LARGE, ranges=True, claim="bytes 0-9/*"), r"/a: asked for bytes from 0, got 'bytes 0-9/\*'"),
+        (Answer(LARGE, ranges=True, claim="bytes 5-9/10"), r"/a: requested bytes from 0, got 'bytes 5-9/10'"),
+        (Answer(LARGE, ranges=True, claim="bytes 0-9/*"), r"/a: requested bytes from 0, got 'bytes 0-9/\*'"),
         (Answer(LARGE, length=10_000_000), r"/a: larger than the maximum of 5,000,000 bytes"),
     ],
 )

@@ -58,7 +58,7 @@ def test_redirects_are_followed(server: WebServer, scene: Scene, status: int, lo
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_to_other_schemes(server: WebServer, scene: Scene, status: int, location: str) -> None:
     url = server.give("/a", to(location, status))
-    with pytest.raises(DownloadError, match=rf"^{url}: redirects to .*, which is neither http nor https; refused"):
+    with pytest.raises(DownloadError, match=rf"^{url}: redirects to .*, which is neither http nor https; rejected"):
         scene.fetch(url)
     assert server.asked == ["/a"]
 
@@ -66,7 +66,7 @@ def test_redirects_to_other_schemes(server: WebServer, scene: Scene, status: int
 @pytest.mark.parametrize("location", ["http://[::1", "http://host:port/a", "http://[x]/a"])
 def test_redirects_to_invalid_urls(server: WebServer, scene: Scene, location: str) -> None:
     url = server.give("/a", to(location))
-    with pytest.raises(DownloadError, match=r"redirects to something that is not a URL; refused"):
+    with pytest.raises(DownloadError, match=r"redirects to something that is not a URL; rejected"):
         scene.fetch(url)
 
 
@@ -80,7 +80,7 @@ def test_a_redirect_without_a_target(server: WebServer, scene: Scene) -> None:
 def test_redirect_loops(server: WebServer, scene: Scene, circle: list[str]) -> None:
     for start, end in zip(["/a", *circle], circle, strict=False):
         server.give(start, to(end))
-    with pytest.raises(DownloadError, match=r"/a: redirects more than 10 times; refused"):
+    with pytest.raises(DownloadError, match=r"/a: redirects more than 10 times; rejected"):
         scene.fetch(f"{server.url}/a")
     assert len(server.asked) == 11
 
@@ -93,7 +93,7 @@ def test_too_many_redirects(server: WebServer, scene: Scene, hops: int, arrives:
     if arrives:
         assert scene.fetch(f"{server.url}/0").sha256 == ABC
     else:
-        with pytest.raises(DownloadError, match=r"/0: redirects more than 10 times; refused"):
+        with pytest.raises(DownloadError, match=r"/0: redirects more than 10 times; rejected"):
             scene.fetch(f"{server.url}/0")
 
 
@@ -199,6 +199,6 @@ def test_a_redirect_away_from_tls(
     with pytest.raises(DownloadError) as caught:
         scene.fetch(secure[0])
     assert str(caught.value) == (
-        f"{secure[0]}: redirects from https to http ({server.url}/b); refused: use another mirror"
+        f"{secure[0]}: redirects from https to http ({server.url}/b); rejected: use another mirror"
     )
     assert server.asked == []

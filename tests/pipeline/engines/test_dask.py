@@ -282,7 +282,7 @@ def test_lost_workers_are_requested_again(cluster: Any, tmp_path: Path) -> None:
 def test_unknown_options_are_refused() -> None:
     options = {"wall_time": "1h", "processes": False}
     settings = DaskSettings(kind="dask", cluster=ClusterSettings(workers=1, options=options))
-    refused = pytest.raises(ConfigError, match=r"engine\.cluster: LocalCluster refuses its options: .*'wall_time'")
+    refused = pytest.raises(ConfigError, match=r"engine\.cluster: LocalCluster rejects its options: .*'wall_time'")
     with refused, open_cluster(settings):
         pass
     del refused

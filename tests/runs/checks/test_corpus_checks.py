@@ -229,19 +229,19 @@ def test_mtdata_id_of_one_language() -> None:
             "opus:B/v1/en-fr",
             r"splits\.train\.0\.url: opus:B/v1/en-fr is for en-fr, but languages is en-zh; correct one",
         ),
-        ("opus:B/v1", r"splits\.train\.0\.url: opus:B/v1: an OPUS id is opus:<corpus>/<version>/<pair>"),
+        ("opus:B/v1", r"splits\.train\.0\.url: opus:B/v1: an OPUS ID is opus:<corpus>/<version>/<pair>"),
         (["http://host/a", "opus:B/v1/en-zh"], r"opus:B/v1/en-zh names a whole corpus: give it as the only url"),
         (["opus:B/v1/en-zh", "mtdata:x"], r"mtdata:x names a whole corpus"),
         ({"source": "opus:B/v1/en-zh", "target": "a"}, r"opus:B/v1/en-zh names a whole corpus"),
-        ("sacrebleu:wmt99/en-zh", r"sacrebleu has no test set 'wmt99/en-zh'.*; an id is sacrebleu:<test set> or"),
+        ("sacrebleu:wmt99/en-zh", r"sacrebleu has no test set 'wmt99/en-zh'.*; an ID is sacrebleu:<test set> or"),
         ("sacrebleu:wmt18", r"sacrebleu:wmt18 is a whole test set; name a pair of it: sacrebleu:wmt18/en-zh"),
         ("sacrebleu:wmt18/de-en", r"the pairs of wmt18 are en-zh"),
         ("sacrebleu:other/en-zh", r"other is in a format that nmt_prep does not read; use another set"),
         ("sacrebleu:several/en-zh", r"its file t/a.en is in none of its archives"),
         ("sacrebleu:parity/en-zh", r"two sides are files of different formats; use it in decontaminate.against"),
-        ("mtdata:nothing", r"mtdata has no such corpus; an id is mtdata:<group>-<name>-<version>-<pair>"),
+        ("mtdata:nothing", r"mtdata has no such corpus; an ID is mtdata:<group>-<name>-<version>-<pair>"),
         ("mtdata:mono", "the corpus has only the side target: name the other one too, or give translate"),
-        ("mtdata:other", r"mtdata:other is not for en-zh; correct the id or languages"),
+        ("mtdata:other", r"mtdata:other is not for en-zh; correct the ID or languages"),
         ("mtdata:hf", r"mtdata:hf is in a format that nmt_prep does not read \(hfds\)"),
         ("mtdata:memories", r"mtdata:memories has more files than a corpus may have"),
         ("mtdata:three", r"mtdata:three has more files than a corpus may have"),
@@ -273,7 +273,7 @@ def test_the_nearest_id_of_mtdata(index: list[str], monkeypatch: pytest.MonkeyPa
         entries = ("Statmt-europarl-10-deu-eng", "Statmt-europarl-10-deu-fra", "OPUS-books-v1-eng-fra")
 
     monkeypatch.setattr(sys.modules["mtdata.index"], "INDEX", Index())
-    with pytest.raises(ConfigError, match=re.escape(f"mtdata:{wanted}: mtdata has no such corpus{meant}; an id is")):
+    with pytest.raises(ConfigError, match=re.escape(f"mtdata:{wanted}: mtdata has no such corpus{meant}; an ID is")):
         corpus(f"mtdata:{wanted}")
     assert index == [wanted]
 

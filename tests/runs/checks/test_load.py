@@ -224,7 +224,7 @@ def test_refused_values(tmp_path: Path, text: str, expected: str) -> None:
             "kind: sentencepiece, options: {input_sentence_size: 50}",
             "input_sentence_size is 50: it must be 0 for all lines, or an integer from 101",
         ),
-        ("kind: sentencepiece, options: {use_all_vocab: true}", "use_all_vocab is for word and char models; leave it"),
+        ("kind: sentencepiece, options: {use_all_vocab: true}", "use_all_vocab is for word and char models; remove it"),
         (
             'kind: sentencepiece, reserved: [<a>, "a\\0b"]',
             "vocab.reserved.1 (line 11): found the text 'a\\x00b'; allowed:",
@@ -240,23 +240,23 @@ def test_refused_values(tmp_path: Path, text: str, expected: str) -> None:
         ("kind: sentencepiece, options: {bos_piece: </s>}", "bos_piece is '</s>', as another special piece is"),
         ("kind: sentencepiece, character_coverage: 7", "found the number 7; allowed: a number from 0.98 to 1"),
         ("kind: sentencepiece, character_coverage: 0.9", "found the number 0.9; allowed: a number from 0.98 to 1"),
-        ("kind: sentencepiece, size: 4", "vocab (line 11): vocabulary size 4: it must be 5 or more, to have room for"),
+        ("kind: sentencepiece, size: 4", "vocab (line 11): vocabulary size 4: it must be at least 5, to have room for"),
         (
             "kind: sentencepiece, size: 260, byte_fallback: true",
-            "vocabulary size 260: it must be 261 or more, to have room for",
+            "vocabulary size 260: it must be at least 261, to have room for",
         ),
-        ("kind: sentencepiece, size: 4, id_layout: fairseq, reserved: [a]", "vocabulary size 4: it must be 5 or more"),
+        ("kind: sentencepiece, size: 4, id_layout: fairseq, reserved: [a]", "vocabulary size 4: it must be at least 5"),
         (
             "kind: byte_bpe, size: 100",
-            "vocab (line 11): size is 100: it must be 258 or more, to have room for 256 bytes",
+            "vocab (line 11): size is 100: it must be at least 258, to have room for 256 bytes",
         ),
-        ("kind: byte_bpe, size: 259, bos: <s>, reserved: [<a>]", "size is 259: it must be 260 or more"),
+        ("kind: byte_bpe, size: 259, bos: <s>, reserved: [<a>]", "size is 259: it must be at least 260"),
         ("kind: byte_bpe, size: 3000000", "size is 3000000: byte_bpe allows 2,097,152 pieces at most"),
         (
             "size: 16, reserved: [<a>]",
-            "vocab (line 11): size is 16: it must be 17 or more, to have room for <pad>, <EOS>",
+            "vocab (line 11): size is 16: it must be at least 17, to have room for <pad>, <EOS>",
         ),
-        ("reserved: [<pad>]", "vocab (line 11): reserved names <pad> or <EOS>, which always have the ids 0 and 1"),
+        ("reserved: [<pad>]", "vocab (line 11): reserved names <pad> or <EOS>, which always have the IDs 0 and 1"),
     ],
 )
 def test_each_dialect_has_its_own_keys(tmp_path: Path, vocab: str, expected: str) -> None:

@@ -44,7 +44,7 @@ def test_a_data_set_is_looked_at_without_fetching_it(hub: Hub, tmp_path: Path) -
     assert "dev/c: parquet" in ended.stdout
     assert "en-zh/validation-00000-of-00001.parquet" in ended.stdout
     assert "vocab.from: hf://owner/model at commit" in ended.stdout
-    assert "\nwarning: public corpora such as c may contain test sets, but they are compared with none" in ended.stdout
+    assert "\nwarning: public corpora such as c may contain test sets, but are not compared with any" in ended.stdout
     assert ended.stdout.splitlines()[-1] == "2 corpora, 0 problems, 1 warning"
     assert ended.returncode == 0
     assert [authorization for _, authorization in hub.stored] == [None, None]

@@ -123,15 +123,15 @@ def test_the_rule_is_left_out_without_enough_good_pairs(tmp_path: Path) -> None:
     (outcome,) = [each for each in run(few, until="clean") if each.stage == "clean"]
     assert len(cleaned(few)) == 200
     said = "\n".join(map(str, outcome.warnings))
-    assert "clean.rules.adequacy is left out: 200 distinct pairs are too few to learn from" in said
+    assert "clean.rules.adequacy is skipped: 200 distinct pairs are too few to learn from" in said
     source, target = corpus()
     shifted = list(zip(source, [*target[:200], *target[201:], target[200]], strict=True))
     bad = config_of(tmp_path, write(tmp_path, "d", shifted), clean=RULE)
     (outcome,) = [each for each in run(bad, until="clean") if each.stage == "clean"]
     assert len(cleaned(bad)) == len(shifted)
     said = "\n".join(map(str, outcome.warnings))
-    assert "clean.rules.adequacy is left out" in said
-    advice = "it takes 1,500 or more, or a model with a classifier (clean.rules.adequacy.model)"
+    assert "clean.rules.adequacy is skipped" in said
+    advice = "at least 1,500 are needed, or a model with a classifier (clean.rules.adequacy.model)"
     assert f"pairs translate each other well enough to learn from; {advice}" in said
 
 

@@ -179,7 +179,7 @@ def test_presets_compare_with_dev_and_test_where_the_config_has_them(tmp_path: P
     alone = config_of(tmp_path, train, clean=clean, **ENDE)
     heard = Heard()
     nmt_prep.run(alone, until="clean", progress=Progress(heard))
-    assert heard.messages == ["clean.preset standard: decontaminate is left out: the config has neither dev nor test"]
+    assert heard.messages == ["clean.preset standard: decontaminate is skipped: the config has neither dev nor test"]
     assert "in_test_set:dev" not in manifest(alone, "clean").counts.dropped
 
 

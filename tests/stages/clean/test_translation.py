@@ -125,8 +125,8 @@ def test_too_few_pairs(tmp_path: Path) -> None:
     assert cleaned(config) == PAIRS[:200]
     assert set(pairs_below(config, "cleaned", "train", "score:translation")) == {(None,)}
     text = (
-        "clean.rules.translation is left out: 200 distinct pairs are too few to learn from; it takes "
-        f"{learned_rules.LEAST_PAIRS:,} or more"
+        "clean.rules.translation is skipped: 200 distinct pairs are too few to learn from; at least "
+        f"{learned_rules.LEAST_PAIRS:,} are needed"
     )
     assert [str(warning) for warning in outcome.warnings if warning.code == "rule_left_out"] == [f"train/c: {text}"]
     assert facts_of(config)["threshold"] is None
@@ -211,7 +211,7 @@ def test_near_duplicates_are_found_before_there_is_a_score(tmp_path: Path) -> No
 
 def test_a_missing_model(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no model\n")
-    for name, message in (("nothing", "cannot read the model"), ("text", "is not a file of nmt-prep align")):
+    for name, message in (("nothing", "cannot read the model"), ("text", "is not a model of nmt-prep align")):
         rules = {"translation": {"model": name}}
         config = config_of(tmp_path, write(tmp_path, "c", PAIRS[:9]), clean={**RULE, "rules": rules})
         with pytest.raises(CleaningError, match=rf"clean.rules.translation.model, for the corpus c: .*{message}"):

@@ -106,7 +106,7 @@ def test_equal_sides_another_script_and_odd_lengths(tmp_path: Path) -> None:
     script = "check languages, the order of the sides, and the encoding"
     assert texts(found) == [
         (
-            "equal_sides train/equal: both sides of 10 of 200 pairs (5.0%) are the same text; the rule copy of clean "
+            "equal_sides train/equal: both sides of 10 of 200 pairs (5.0%) are the same text; clean.rules.copy "
             "drops such pairs"
         ),
         f"script train/swapped: 100.0% of the source lines are not in the script of their language, en; {script}",
@@ -121,7 +121,7 @@ def test_equal_sides_another_script_and_odd_lengths(tmp_path: Path) -> None:
         ),
         (
             "length_ratio train/uneven: in 12.5% of the pairs, one side is more than three times as long as the other, "
-            "allowing for the languages; check the alignment; the rule length_ratio of clean drops such pairs"
+            "allowing for the languages; check the alignment; clean.rules.length_ratio drops such pairs"
         ),
     ]
 

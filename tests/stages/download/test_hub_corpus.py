@@ -189,15 +189,15 @@ def test_a_missing_field_is_told_after_the_first_file(hub: Hub, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("entry", "error"),
     [
-        (corpus(url="hf:name"), "an id on the Hugging Face Hub is hf:<owner>/<name>[/<config>][@<revision>], such as"),
-        (corpus(url=["hf:o/n", "https://a/b"]), "an hf: id names a whole data set: give it as the only url"),
-        (corpus(url={"source": "hf:o/n", "target": "a"}), "an hf: id names a whole data set: give it as the only url"),
-        (corpus(format="jsonl"), "format jsonl does not go with an hf: id, which stands for Parquet files"),
+        (corpus(url="hf:name"), "an ID on the Hugging Face Hub is hf:<owner>/<name>[/<config>][@<revision>], such as"),
+        (corpus(url=["hf:o/n", "https://a/b"]), "an hf: ID names a whole data set: give it as the only url"),
+        (corpus(url={"source": "hf:o/n", "target": "a"}), "an hf: ID names a whole data set: give it as the only url"),
+        (corpus(format="jsonl"), "format jsonl cannot be combined with an hf: ID, which stands for Parquet files"),
         (corpus(member="a.parquet"), "choose them with split, not source, target or member"),
         (corpus(sha256="0" * 64), "sha256 is for one file; the lock file, or a commit after @ in url"),
         (corpus(scores={"x": {"member": "a"}}), "scores.x: the corpus is a data set, not an archive with a member"),
-        (corpus(scores={"x": {"url": "hf:o/n"}}), "scores.x: an hf: id names a whole data set; name a file of it"),
-        ({"name": "c", "url": "a.tsv", "split": "train"}, "split is for a data set that url names by an hf: id"),
+        (corpus(scores={"x": {"url": "hf:o/n"}}), "scores.x: an hf: ID names a whole data set; name a file of it"),
+        ({"name": "c", "url": "a.tsv", "split": "train"}, "split is for a data set that url names by an hf: ID"),
     ],
 )
 def test_bad_configs(tmp_path: Path, entry: dict[str, Any], error: str) -> None:
@@ -227,5 +227,5 @@ def test_the_plan_names_the_files(hub: Hub, tmp_path: Path) -> None:
     size = sum(len(FILES[f"en-zh/train-0000{number}-of-00002.parquet"]) for number in (0, 1))
     assert (
         f"train/c/both: hf://datasets/owner/name at commit {commit}: train-00000-of-00002.parquet to "
-        f"train-00001-of-00002.parquet, 2 files, {size / 1000:.1f} kB, licence cc-by-4.0 (as its card says)"
+        f"train-00001-of-00002.parquet, 2 files, {size / 1000:.1f} kB, license cc-by-4.0 (from its card)"
     ) in nmt_prep("plan", config).stdout

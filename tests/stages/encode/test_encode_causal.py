@@ -137,7 +137,7 @@ def test_loaders_can_make_the_rows_of_text(tmp_path: Path) -> None:
         ({"layout": "causal", "template": "chat"}, {"vocab": {"kind": "byte_bpe", "shared": True}},
          "records.template: a chat template belongs to an existing vocabulary (vocab.from); set records.prompt"),
         ({"layout": "causal", "prompt": "{source}"}, {"vocab": {"kind": "byte_bpe"}},
-         "records: a row has the ids of both sides, which needs one vocabulary; set vocab.shared: true"),
+         "records: a row has the IDs of both sides, which needs one vocabulary; set vocab.shared: true"),
         ({"layout": "causal", "template": "chat"}, {"languages": {"source": "qqq", "target": "de"}},
          "records.language_names: the English name of the language qqq is not known; set this key to {source: "),
         ({"layout": "causal", "prompt": "{source}"}, {"documents": {"separator": "space"}},
@@ -154,7 +154,7 @@ def test_what_rows_need(tmp_path: Path, records: dict[str, Any], more: dict[str,
     ("records", "problem"),
     [
         ({"prompts": ["{source}\n", "long " * 80 + "{source}\n"]},
-         "records.prompts.1: without a source, the prompt makes a row of ... ids, and loaders leave out rows of more"),
+         "records.prompts.1: without a source, the prompt makes a row of ... IDs, and loaders skip rows of more"),
         ({"prompt": "{source}\nGerman"}, "records.prompts.0: the prompt ends in .*\\\\nGerman., and for 9.% of tr"),
     ],
 )  # fmt: skip
@@ -207,7 +207,7 @@ def test_files_of_rows_for_trainers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "more", "problem"),
     [
-        ({"kind": "fairseq"}, {}, "outputs.0: it needs the ids of each side, and records of layout causal hold whole"),
+        ({"kind": "fairseq"}, {}, "outputs.0: it needs the IDs of each side, and records of layout causal hold whole"),
         ({"kind": "megatron", "pair": "{source}{target}"}, {}, "pair: is for pairs, and records of layout causal hold"),
         ({"kind": "huggingface", "rows": "ids"}, {}, "rows: ids are for an encoder and a decoder; set causal for rec"),
         ({"kind": "huggingface", "rows": "messages"}, {"documents": {"separator": "space"}},

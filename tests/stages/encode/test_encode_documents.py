@@ -266,7 +266,7 @@ def test_windows_need_room_pieces_and_loaders_that_join(tmp_path: Path) -> None:
     def documents(**options: Any) -> Config:
         return config(tmp_path, documents={"separator": "<sep>", **options})
 
-    with pytest.raises(ConfigError, match=r"documents\.max_tokens is 300, and loaders leave out rows of more than inp"):
+    with pytest.raises(ConfigError, match=r"documents\.max_tokens is 300, and loaders skip rows of more than inp"):
         documents(max_tokens=300)
     with pytest.raises(ConfigError, match=r"documents\.separator: '<x>' is not a piece of the vocabulary; add it to v"):
         documents(separator="<x>")
@@ -279,7 +279,7 @@ def test_windows_need_room_pieces_and_loaders_that_join(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match=r"^documents\.separator: words at the start of a text have other pieces"):
         nmt_prep.run(documents(separator="space"))
     nmt_prep.run(documents(max_tokens=100))
-    with pytest.raises(ArgumentError, match=r"^max_length 50 would leave out windows, which have up to 100 ids; raise"):
+    with pytest.raises(ArgumentError, match=r"^max_length 50 would skip windows, which have up to 100 IDs; raise"):
         read_records(tmp_path / "run", "train", max_length=50)
     with pytest.raises(ArgumentError, match=r"^corpora of records with documents cannot be mixed or chosen; set docum"):
         read_records(tmp_path / "run", "train", temperature=2)

@@ -392,7 +392,7 @@ def test_foreign_manifests(scene: Scene) -> None:
         ({"options": {"key": "x"}}, "leave key out of the config"),
         ({"stages": ["download"]}, "publish.stages"),
         ({"stages": []}, "publish.stages"),
-        ({"stages": ["outputs"]}, "publish.stages: names outputs, but the config does not ask for that stage"),
+        ({"stages": ["outputs"]}, "publish.stages: names outputs, but the config does not include that stage"),
     ],
 )
 def test_invalid_publish_sections(tmp_path: Path, publish: dict[str, Any], problem: str) -> None:

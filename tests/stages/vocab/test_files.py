@@ -109,7 +109,7 @@ def test_a_numbering_gives_the_ids_of_both_sides(tmp_path: Path) -> None:
     assert (info.vocab.source.file, info.vocab.target.file) == ("../vocab/source.spm", "../vocab/target.spm")
     assert (info.vocab.source.size, info.vocab.target.size) == (len(ids), len(ids))
     (tmp_path / "vocab.json").write_text(json.dumps({"</s>": 0}))
-    with pytest.raises(VocabularyError, match=r"vocab.from.source: .*vocab.json has no id for <unk>"):
+    with pytest.raises(VocabularyError, match=r"vocab.from.source: .*vocab.json has no ID for <unk>"):
         run(tmp_path, vocab={"from": names, "ids": "vocab.json"})
 
 

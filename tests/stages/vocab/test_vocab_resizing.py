@@ -149,11 +149,14 @@ def test_an_extension_changes_hardly_any_other_words(shared: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"prune": {}, "extend": {"size": 9}}, "prune and extend exclude each other; prune in one run, and let"),
+        ({"prune": {}, "extend": {"size": 9}}, "prune and extend cannot be combined; prune in one run, and"),
         ({"extend": {}}, "extend adds nothing; set size, tokens or both"),
         ({"extend": {"tokens": ["a", "a"]}}, "extend.tokens has repeated entries"),
         ({"prune": {"min_count": 0}}, "vocab.prune.min_count"),
-        ({"prune": {}, "words": ["lowercase"]}, "words does not go with prune and extend; resize the vocabulary in a"),
+        (
+            {"prune": {}, "words": ["lowercase"]},
+            "words cannot be combined with prune and extend; resize the vocabulary in a",
+        ),
     ],
 )
 def test_wrong_settings(place: Path, changes: dict[str, Any], message: str) -> None:
@@ -164,7 +167,7 @@ def test_wrong_settings(place: Path, changes: dict[str, Any], message: str) -> N
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"prune": {"keep": [300]}}, r"vocab\.prune\.keep: the vocabulary has no id 300; its ids end at 258"),
+        ({"prune": {"keep": [300]}}, r"vocab\.prune\.keep: the vocabulary has no ID 300; its IDs end at 258"),
         ({"prune": {"keep": ["Ġx"]}}, r"vocab\.prune\.keep: 'Ġx' is not a piece of the vocabulary"),
         (
             {"extend": {"tokens": ["<pad>"]}},

@@ -98,7 +98,7 @@ def test_names(tmp_path: Path, languages: tuple[str, str], names: tuple[str, str
     [
         (False, (180, 220), []),
         (False, (179, 221), ["the source vocabulary has 179 pieces, but 200", "the target vocabulary has 221 pie"]),
-        (True, (1200, 1200), ["the shared vocabulary has 1,200 pieces, but 200 were asked for (vocab.size): "]),
+        (True, (1200, 1200), ["the shared vocabulary has 1,200 pieces, but 200 were requested (vocab.size): "]),
     ],
 )
 def test_a_size_far_from_the_requested_one_gives_a_warning(

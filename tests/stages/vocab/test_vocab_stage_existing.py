@@ -192,7 +192,7 @@ def test_frames_that_do_not_fit_the_config(tmp_path: Path, frame: str, problem: 
         ({"from": {"source": "a"}}, "vocab.from: give one file for both sides, or {source: …, target: …}"),
         (
             {"from": "a", "kind": "bpe"},
-            "vocab: there is no dialect 'bpe'; nmt_prep knows subword_nmt, byte_bpe, sentencepiece, t2t",
+            "vocab: there is no tokenizer type 'bpe'; the types are subword_nmt, byte_bpe, sentencepiece, t2t",
         ),
         (
             {"from": "a", "pad": "x"},
@@ -276,12 +276,12 @@ def test_a_model_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("address", "error"),
     [
-        ("hf:owner", "hf:owner: an id on the Hugging Face Hub is hf:<owner>/<name>[@<revision>], such as"),
+        ("hf:owner", "hf:owner: an ID on the Hugging Face Hub is hf:<owner>/<name>[@<revision>], such as"),
         (
             "hf:o/n/config",
-            "hf:o/n/config: an id on the Hugging Face Hub is hf:<owner>/<name>[@<revision>], such as hf:",
+            "hf:o/n/config: an ID on the Hugging Face Hub is hf:<owner>/<name>[@<revision>], such as hf:",
         ),
-        (["hf:o/n", "x.json"], "an hf: id names a whole repository, and has no mirrors"),
+        (["hf:o/n", "x.json"], "an hf: ID names a whole repository, and has no mirrors"),
     ],
 )
 def test_bad_ids_of_models(tmp_path: Path, address: Any, error: str) -> None:
@@ -327,7 +327,7 @@ def test_steps_before_an_existing_vocabulary(tmp_path: Path) -> None:
             "vocab.words.source: truecase: train is for a vocabulary that is trained; name a model",
         ),
         ([{"program": "no-such-program"}], "there is no program 'no-such-program' on the PATH"),
-        (["lowercase"], "own.words.json has steps of its own; leave vocab.words out, or name its vocabulary"),
+        (["lowercase"], "own.words.json has steps of its own; remove vocab.words, or name its vocabulary"),
     ],
 )
 def test_steps_that_cannot_be_before_a_vocabulary(tmp_path: Path, words: Any, problem: str) -> None:

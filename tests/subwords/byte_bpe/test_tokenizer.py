@@ -140,7 +140,7 @@ def test_bytes_that_are_not_utf8() -> None:
 def test_invalid_ids() -> None:
     tokenizer = tiny()
     for number in (-1, 261, 2**40):
-        with pytest.raises(EncodeError, match=f"id {number}: the ids of the vocabulary are from 0 to 260"):
+        with pytest.raises(EncodeError, match=f"ID {number}: the IDs of the vocabulary are from 0 to 260"):
             tokenizer.decode([number])
     with pytest.raises(EncodeError, match="id 261 is not in the vocabulary"):
         tokenizer.decode_batch(Ragged.from_lists([[261]]))

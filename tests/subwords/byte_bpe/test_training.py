@@ -139,7 +139,7 @@ def test_progress_and_exceptions_in_it() -> None:
     [
         ([], 300, {}, "no text to train from"),
         (["", ""], 300, {}, "no text to train from"),
-        (["a"], 257, {}, "vocabulary size 257: it must be 258 or more, for 2 special tokens and 256 bytes"),
+        (["a"], 257, {}, "vocabulary size 257: it must be at least 258, for 2 special tokens and 256 bytes"),
         (["a"], 300, {"reserved": ["<pad>"]}, "special token '<pad>' is given twice"),
         (["a"], 300, {"reserved": [""]}, "special token '' is empty"),
         (["a"], 300, {"reserved": ["\ud800"]}, "lone surrogate"),

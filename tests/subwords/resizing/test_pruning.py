@@ -220,7 +220,7 @@ def test_a_damaged_post_processor_is_refused(tmp_path: Path) -> None:
     for damage in ({"x": {"ids": None}}, {"x": {"ids": [999]}}, {"x": {"ids": ["y"]}}):
         file["post_processor"] = {"type": "TemplateProcessing", "special_tokens": damage}
         (tmp_path / "tokenizer.json").write_text(json.dumps(file))
-        with pytest.raises(VocabularyError, match="x: post_processor or padding is damaged, or names an id that the"):
+        with pytest.raises(VocabularyError, match="x: post_processor or padding is damaged, or names an ID that the"):
             pruned(tmp_path / "tokenizer.json", ["a"])
 
 

@@ -240,11 +240,11 @@ def test_other_json_belongs_to_byte_level_bpe(tmp_path: Path) -> None:
         (llama(model=BPE | {"unk_token": None, "byte_fallback": False}), "model.unk_token null is not supported"),
         (llama(model=BPE | {"unk_token": "?"}), "model.unk_token '?' is not in model.vocab"),
         (llama(model=BPE | {"merges": [*BPE["merges"], ["a", "a"]]}), "needs the piece 'aa', which"),
-        (llama(model=BPE | {"vocab": BPE["vocab"] | {"c": 260}}), "'a' and 'c' both have id 260"),
-        (llama(model=BPE | {"vocab": BPE["vocab"] | {"c": 99999}}), "ids up to 99999"),
+        (llama(model=BPE | {"vocab": BPE["vocab"] | {"c": 260}}), "'a' and 'c' both have ID 260"),
+        (llama(model=BPE | {"vocab": BPE["vocab"] | {"c": 99999}}), "IDs up to 99999"),
         (
             llama(added_tokens=[*special_tokens(BPE), *added([("<x>", 266)], special=False, normalized=True)]),
-            "the added token '<x>', which is searched in normalised text, is not supported",
+            "the added token '<x>', which is searched in normalized text, is not supported",
         ),
     ],
 )

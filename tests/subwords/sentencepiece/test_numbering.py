@@ -57,7 +57,7 @@ def test_roles_pieces_and_texts() -> None:
     assert (roles, len(tokenizer), tokenizer.piece_id(">>deu<<"), tokenizer.has_spm) == ((9, 0, None, 1), 10, 6, True)
     assert tokenizer.decode([3, 5, 2, 0]) == "ab b"
     assert tokenizer.decode([3, 4, 0, 9]) == "ab日本"
-    with pytest.raises(EncodeError, match="id 10 is not in the vocabulary, which has 10 pieces"):
+    with pytest.raises(EncodeError, match="ID 10 is not in the vocabulary, which has 10 pieces"):
         tokenizer.decode([10])
 
 
@@ -83,10 +83,10 @@ def test_samples_have_the_ids_of_the_numbering() -> None:
     [
         ("{", "is not valid JSON"),
         ("[]", "is JSON, but not an object"),
-        ('{"</s>": 0}', "has no id for <unk>; name the vocab.json of a MarianTokenizer"),
-        ('{"</s>": 0, "<unk>": 0}', "several pieces have the same id"),
-        ('{"</s>": 0, "<unk>": "1"}', "the piece '<unk>' has the id '1', not a number from 0 on"),
-        ('{"</s>": 0, "<unk>": -1}', "the piece '<unk>' has the id -1"),
+        ('{"</s>": 0}', "has no ID for <unk>; name the vocab.json of a MarianTokenizer"),
+        ('{"</s>": 0, "<unk>": 0}', "several pieces have the same ID"),
+        ('{"</s>": 0, "<unk>": "1"}', "the piece '<unk>' has the ID '1', not a number from 0 on"),
+        ('{"</s>": 0, "<unk>": -1}', "the piece '<unk>' has the ID -1"),
     ],
 )
 def test_bad_numberings(tmp_path: Path, text: str, problem: str) -> None:

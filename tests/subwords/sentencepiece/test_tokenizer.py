@@ -137,7 +137,7 @@ def test_fairseq_layout() -> None:
         SentencePieceTokenizer(model_file([UNK, *WORDS[3:]]), id_layout="fairseq")
     with pytest.raises(VocabularyError, match="has the piece <pad> already"):
         SentencePieceTokenizer(model_file([*WORDS, ("<pad>", 0.0, CONTROL)]), id_layout="fairseq")
-    with pytest.raises(VocabularyError, match="no id layout 'xlm'"):
+    with pytest.raises(VocabularyError, match="no ID layout 'xlm'"):
         SentencePieceTokenizer(TEST_MODEL, id_layout="xlm")  # type: ignore[arg-type]
 
 

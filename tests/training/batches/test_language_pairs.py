@@ -1,4 +1,4 @@
-"""Batches of a run with several pairs of languages."""
+"""Batches of a run with several language pairs."""
 
 from __future__ import annotations
 
@@ -94,6 +94,6 @@ def test_one_pair_needs_pairs_of_languages_and_chunks(encode_run: Callable[..., 
     ):
         list(read_records(run, "train", one_pair=True, packed=True))
     other = encode_run({"a": [([1], [1])]}, "example")
-    with pytest.raises(ArgumentError, match="one_pair is for a run with several pairs of languages"):
+    with pytest.raises(ArgumentError, match="one_pair is for a run with several language pairs"):
         list(read_records(other, "train", one_pair=True))
     assert [batch.language_pairs for batch in read_records(other, "train")] == [None]

@@ -256,9 +256,9 @@ def test_the_training_of_a_config_is_the_default(runs: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"training": STAGES, "weights": {"a": 2}}, "the stages of training mix the corpora, so weights cannot"),
+        ({"training": STAGES, "weights": {"a": 2}}, "the training stages mix the corpora, so weights cannot"),
         ({"training": {"stages": [{"name": "x"}]}}, r"training: stages\.0\.mix: Field required"),
-        ({"training": STAGES, "shuffle": False}, "shuffle=False does not go with stages and modifiers"),
+        ({"training": STAGES, "shuffle": False}, "shuffle=False cannot be combined with stages and modifiers"),
     ],
 )
 def test_wrong_training(runs: dict[str, Path], options: dict[str, Any], message: str) -> None:

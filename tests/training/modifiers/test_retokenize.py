@@ -68,8 +68,8 @@ def test_long_words_have_no_links_of_pieces(
         made = lines_of(modifiers(block_of([long, ("ab", "ab", "0-0"), *[long] * 5], "spaced")))
         assert [bool(line.links) for line in made] == [False, True, *[False] * 5]
     assert [record.getMessage() for record in caplog.records] == [
-        "pairs so far with words of too many pieces, whose links are left out: 6",
-        "pairs so far with words of too many pieces, whose links are left out: 12",
+        "pairs so far with words with too many pieces, whose links are skipped: 6",
+        "pairs so far with words with too many pieces, whose links are skipped: 12",
     ]
 
 

@@ -82,9 +82,7 @@ def test_batches_of_one_size_are_left_out_instead(run: Path, epochs: int | None)
 
 
 def test_epochs_with_too_few_batches_of_one_size_are_refused(run: Path) -> None:
-    with pytest.raises(
-        ArgumentError, match=r"an epoch has only [0-9]+ batches, too few to leave some out; set epochs to"
-    ):
+    with pytest.raises(ArgumentError, match=r"an epoch has only [0-9]+ batches, too few to skip some; set epochs to"):
         make_dataset(run, "train", epochs=None, batch_size=200, drop_remainder=True)
 
 

@@ -141,7 +141,7 @@ def test_packed_rows(encode_run: Callable[..., Path], layout: str, options: dict
     ]  # fmt: skip
     with pytest.raises(ArgumentError, match="packed rows need segments and positions, which BatchedInput lacks; use"):
         Batches(run, "train", features="nmt", **options)
-    with pytest.raises(ArgumentError, match="packed rows have one length; leave out nested"):
+    with pytest.raises(ArgumentError, match="packed rows have one length; remove nested"):
         Batches(run, "train", nested=True, **options)
 
 

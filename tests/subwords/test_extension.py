@@ -142,5 +142,7 @@ def test_methods_that_commands_use(tmp_path: Path) -> None:
     (lines,) = text_columns(["a", "é a"])
     spans = tokenizer.piece_spans(lines, tokenizer.encode_batch(["a", "é a"]))
     assert (spans.begins.tolist(), spans.ends.tolist()) == ([0, 0, 2, 3], [1, 2, 3, 4])
-    with pytest.raises(VocabularyError, match="there is no tokenizer type 'words'; the types are characters, subword_nmt"):
+    with pytest.raises(
+        VocabularyError, match="there is no tokenizer type 'words'; the types are characters, subword_nmt"
+    ):
         subwords.dialect_named("words")

@@ -79,10 +79,7 @@ def test_copies_of_a_pair_do_not_make_it_good(tmp_path: Path) -> None:
 
 def test_a_classifier_takes_enough_pairs_or_a_model_with_one(tmp_path: Path) -> None:
     message = refused(TEXT, "--adequacy", tmp_path / "values")
-    assert (
-        "--adequacy: the input has 8 pairs; learning needs at least 1,500, or a model with a classifier"
-        in message
-    )
+    assert "--adequacy: the input has 8 pairs; learning needs at least 1,500, or a model with a classifier" in message
     assert "the input has 1 pair; learning needs" in refused("a\tb\n", "--adequacy", tmp_path / "values")
     aligned(TEXT, "--save", tmp_path / "model", "--quiet")
     message = refused(TEXT, "--model", tmp_path / "model", "--adequacy", tmp_path / "values")
@@ -205,7 +202,9 @@ def test_models_of_other_words_and_languages(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("nmt_prep.cli.align.stream._SMALL_VOCABULARY", 1)
     assert aligned(other, "--model", path)[1].startswith("warning: the model covers 0% of the source words")
     assert refused(other * 5, "--model", path).endswith("use a model for these languages, or learn one without --model")
-    assert "--model cannot be combined with --prior or --save" in refused(TEXT, "--model", path, "--save", path, status=2)
+    assert "--model cannot be combined with --prior or --save" in refused(
+        TEXT, "--model", path, "--save", path, status=2
+    )
 
 
 def test_files_that_cannot_be_written(tmp_path: Path) -> None:

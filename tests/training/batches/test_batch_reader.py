@@ -199,7 +199,11 @@ def test_the_thread_that_reads_ahead_ends_with_the_iterator(
         ("chunk", {"rank": "0"}, "rank is '0'; it must be a whole number"),
         ("chunk", {"pad_to": 64}, "pad_to is 64; give a list"),
         ("chunk", {"drop_remainder": True}, "drop_remainder needs"),
-        ("chunk", {"drop_remainder": True, "equal_batches": "split"}, "full batches, but equal_batches=split splits them"),
+        (
+            "chunk",
+            {"drop_remainder": True, "equal_batches": "split"},
+            "full batches, but equal_batches=split splits them",
+        ),
         ("chunk", {"equal_batches": "none"}, "equal_batches is 'none'; it must be one of True, False, 'split'"),
         ("chunk", {"weights": {}, "temperature": 1.0}, "mixed by one of them"),
         ("chunk", {"batch_size": 0}, "batch_size is 0; it must be at least 1"),

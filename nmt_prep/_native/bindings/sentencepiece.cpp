@@ -255,6 +255,8 @@ void bind_sentencepiece(nb::module_& module) {
         .def_prop_ro(
             "numbering",
             [](const Loaded& loaded) { return nb::bytes(loaded.file.numbering.data(), loaded.file.numbering.size()); })
+        .def_prop_ro("rest",
+                     [](const Loaded& loaded) { return nb::bytes(loaded.file.rest.data(), loaded.file.rest.size()); })
         .def_prop_ro("not_covered", [](const Loaded& loaded) { return loaded.not_covered; })
         .def_prop_ro("kind", [](const Loaded& loaded) { return static_cast<int>(loaded.file.kind); })
         .def_prop_ro("unk_id",

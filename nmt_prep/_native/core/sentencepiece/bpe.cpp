@@ -81,7 +81,7 @@ std::vector<Bpe::Pair> Bpe::pairs_of_merges(const Vocabulary& vocabulary,
 }
 
 std::vector<Bpe::Pair> Bpe::pairs_of_pieces(const Vocabulary& vocabulary) {
-    std::unordered_map<std::string_view, Symbol> by_text;
+    std::unordered_map<std::string_view, Symbol> by_text(vocabulary.entries.size());
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         if (entry.type != PieceType::kUserDefined) by_text.emplace(entry.text, entry.id);
     const auto symbol_of = [&](std::string_view text) {
@@ -101,9 +101,10 @@ std::vector<Bpe::Pair> Bpe::pairs_of_pieces(const Vocabulary& vocabulary) {
         const std::string_view text = entry.text;
         for (std::size_t cut = character_size(static_cast<std::uint8_t>(text[0])); cut < text.size();
              cut += character_size(static_cast<std::uint8_t>(text[cut]))) {
-            const Symbol left = symbol_of(text.substr(0, cut)), right = symbol_of(text.substr(cut));
-            if (left == kStranger || right == kStranger) continue;
-            found.push_back({left, right, merge});
+            const Symbol left = symbol_of(text.substr(0, cut));
+            if (left == kStranger) continue;
+            const Symbol right = symbol_of(text.substr(cut));
+            if (right != kStranger) found.push_back({left, right, merge});
         }
     }
     return found;

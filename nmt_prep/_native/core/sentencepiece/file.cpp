@@ -16,7 +16,8 @@
 namespace nmt_prep::sentencepiece {
 namespace {
 
-constexpr std::uint32_t kNumberingField = 200;  // the first that the format leaves to others
+constexpr std::uint64_t kPiecesField = 1, kSelfTestsField = 4;
+constexpr std::uint64_t kNumberingField = 200;  // the first that the format leaves to others
 constexpr std::size_t kMaxPieceBytes = 8000;    // the library rejects this many and more
 
 [[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
@@ -28,6 +29,7 @@ class Fields : private MessageFields {
 
     using MessageFields::bytes;
     using MessageFields::MessageFields;
+    using MessageFields::whole;
 
     bool next() {
         if (MessageFields::next()) return true;
@@ -217,9 +219,11 @@ ModelFile read_model(const std::uint8_t* data, std::size_t size) {
     ModelFile file;
     bool has_trainer = false, has_normalizer = false;
     for (Fields field(Message(data, size)); field.next();) {
+        if (field.field() != kPiecesField && field.field() != kSelfTestsField && field.field() != kNumberingField)
+            file.rest.append(field.whole().begin(), field.whole().end());
         if (!field.is(Fields::kBytes)) continue;
         switch (field.field()) {
-            case 1: file.pieces.push_back(read_piece(field.bytes, file.pieces.size())); break;
+            case kPiecesField: file.pieces.push_back(read_piece(field.bytes, file.pieces.size())); break;
             case 2:
                 read_trainer(field.bytes, file);
                 has_trainer = true;
@@ -228,7 +232,7 @@ ModelFile read_model(const std::uint8_t* data, std::size_t size) {
                 read_normalizer(field.bytes, file.normalizer);
                 has_normalizer = true;
                 break;
-            case 4: read_self_tests(field.bytes, file.self_tests); break;
+            case kSelfTestsField: read_self_tests(field.bytes, file.self_tests); break;
             case 5:
                 if (!file.denormalizer) file.denormalizer.emplace();
                 read_normalizer(field.bytes, *file.denormalizer);

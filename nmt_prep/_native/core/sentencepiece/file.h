@@ -81,6 +81,7 @@ struct ModelFile {
     std::optional<NormalizerSpec> denormalizer;
     std::vector<SelfTest> self_tests;
     std::string numbering;  // ids of pieces from another file, as nmt_prep.subwords.sentencepiece.numbering writes them
+    std::string rest;       // the bytes of all other fields
     std::optional<TokenizersRules> tokenizers;  // set for a tokenizer.json, which then has no `normalizer`
 };
 

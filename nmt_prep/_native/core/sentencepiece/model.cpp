@@ -1,6 +1,7 @@
 #include "sentencepiece/model.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "sentencepiece/charsmap.h"
 
@@ -24,7 +25,8 @@ std::string surface_of(std::string_view piece) {
     return surface;
 }
 
-constexpr std::size_t kCacheBits = 15;
+// Logarithms of the numbers of buckets: a larger vocabulary has more words that are worth caching.
+constexpr std::size_t kLeastCacheBits = 15, kMostCacheBits = 18;
 
 // The pieces of a model. Throws NotCovered unless it is a BPE or unigram model.
 std::vector<Piece> covered_pieces(const ModelFile& file) {
@@ -44,7 +46,8 @@ Model::Model(const ModelFile& file)
       vocabulary_(file, file.normalizer.escape_whitespaces),
       joints_(texts_of(vocabulary_)),
       // With fewer pieces, a word is divided into more pieces.
-      known_words_(kCacheBits, pieces_.size() <= 1 << 13) {
+      cache_bits_(std::clamp<std::size_t>(std::bit_width(pieces_.size()), kLeastCacheBits, kMostCacheBits)),
+      known_words_(cache_bits_, pieces_.size() <= 1 << 13) {
     if (file.denormalizer && !file.denormalizer->charsmap.empty())
         denormalizer_.emplace(*file.denormalizer, false, std::vector<Utf8Text>());
     if (file.tokenizers) tokenizers_.emplace(*file.tokenizers);
@@ -62,7 +65,7 @@ Model::Model(const ModelFile& file)
     run_reader_ = std::make_unique<const RunReader>(normalizer_, vocabulary_, joints_, *alphabet_);
     if (!unigram_) return;
     learn_words();
-    scratch_.give_back(std::make_unique<Scratch>(known_words_));  // the first call is as fast as the next
+    scratch_.give_back(std::make_unique<Scratch>(known_words_, cache_bits_));  // the first call is as fast as the next
 }
 
 // Most words of any text are pieces: encodes these, the most frequent last, so that they are found first.
@@ -90,7 +93,7 @@ RaggedIds Model::with_scratch(std::size_t threads, const Encode& encode) const {
     std::vector<std::unique_ptr<Scratch>> scratch(std::max<std::size_t>(threads, 1));
     RaggedIds rows = encode([&](std::size_t thread) -> Scratch& {
         if (!scratch[thread])
-            scratch[thread] = scratch_.borrow([&] { return std::make_unique<Scratch>(known_words_); });
+            scratch[thread] = scratch_.borrow([&] { return std::make_unique<Scratch>(known_words_, cache_bits_); });
         return *scratch[thread];
     });
     for (std::unique_ptr<Scratch>& each : scratch)

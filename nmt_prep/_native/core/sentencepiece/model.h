@@ -107,10 +107,11 @@ class Model {
     };
 
     struct Scratch {
-        explicit Scratch(IdCache known) : words(std::move(known)) {}
+        Scratch(IdCache known, std::size_t bits)
+            : words(std::move(known)), phrases(static_cast<unsigned>(bits) - 2, std::size_t{1} << 24) {}
 
         IdCache words;
-        PhraseCache phrases{13, std::size_t{1} << 22};
+        PhraseCache phrases;
         std::vector<std::uint8_t> text;  // normalised, of a few lines
         std::size_t length = 0;          // size of the text
         Stretches stretches;
@@ -215,6 +216,7 @@ class Model {
     std::unique_ptr<const Unigram> unigram_;
     std::unique_ptr<const BpeRuns> bpe_runs_;      // for BPE models with regular pieces
     std::unique_ptr<const RunReader> run_reader_;  // for a model of the library with an alphabet
+    std::size_t cache_bits_;
     IdCache known_words_;  // pieces whose ids are known without text; the first content of a cache
     mutable ScratchPool<Scratch> scratch_;
 };

@@ -44,6 +44,7 @@ class MessageFields {
     // Moves to the next field: its tag in `tag`, its value in `number` if it is a varint, else in `bytes`.
     bool next() {
         if (at_ == end_ || error) return false;
+        begin_ = at_;
         if (!varint(tag)) return false;
         if (tag > std::numeric_limits<std::uint32_t>::max() || tag < 8) return fail("a field has an impossible number");
         switch (tag & 7) {
@@ -54,6 +55,9 @@ class MessageFields {
             default: return fail("a field has an unknown wire type");
         }
     }
+
+    // The field with its tag.
+    std::span<const std::uint8_t> whole() const { return {begin_, at_}; }
 
     std::uint64_t tag = 0;
     std::uint64_t number = 0;
@@ -80,6 +84,7 @@ class MessageFields {
 
     const std::uint8_t* at_;
     const std::uint8_t* end_;
+    const std::uint8_t* begin_ = nullptr;  // of the current field
 };
 
 }  // namespace nmt_prep

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,10 @@ class GivenVocabulary:
     def load(self) -> Tokenizer:
         """Returns the tokenizer; each process keeps it."""
         return _opened(dict(self.files), self.key, self.options)
+
+    def copied(self, directory: Path) -> GivenVocabulary:
+        """Returns its copy in a directory, which may have other pieces."""
+        return replace(self, files=((self.key, directory / self.name),))
 
 
 def given_vocabularies(job: Outputs, options: ExistingVocab) -> dict[Side, GivenVocabulary]:
@@ -148,7 +152,7 @@ def check_resizing(tokenizer: Tokenizer, path: Path, key: str, config: Config, o
         if token in pieces:
             raise VocabularyError(f"vocab.extend.tokens: {token!r} is a piece of {path} already; remove it")
     tokens = (NewPiece(token, (), special=True) for token in options.extend.tokens)
-    given.edited(np.arange(len(tokenizer)), [NewPiece("a", ()), *tokens])  # refuses what the file cannot hold
+    given.edited(np.flatnonzero(given.fixed), [NewPiece("a", ()), *tokens])  # refuses what the file cannot hold
 
 
 def languages_of(config: Config, corpus: Corpus) -> tuple[str, str]:
@@ -197,7 +201,7 @@ def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Toke
     return _kept(states, key, options.model_copy(update={"words": WordSteps()}))  # steps cannot be hashed
 
 
-@kept(2)
+@kept(4)
 def _kept(states: tuple[tuple[str, Path, int, int], ...], key: str, options: ExistingVocab) -> Tokenizer:
     files = {part: path for part, path, _, _ in states}
     path = files[key]

@@ -7,22 +7,23 @@ new files. The third encodes the text again with the old and the new vocabularie
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from hashlib import blake2b
 from io import BytesIO
-from itertools import chain
 from operator import add
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from _nmt_prep_core import Lines, count_ids, line_lengths
+import pyarrow.compute as pc
+from _nmt_prep_core import count_ids
 
-from nmt_prep.base.artefacts import atomic_write, write_bytes
-from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.artefacts import write_bytes
+from nmt_prep.base.columns import Ragged
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.base.progress import Meter
 from nmt_prep.base.sides import SIDES, Side
@@ -42,9 +43,9 @@ from nmt_prep.stages.vocab.vocab_existing import (
     layout_of,
     tags_of,
 )
-from nmt_prep.subwords import Tokenizer, dialect_in
+from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.dialect import CountColumns, read_counts, write_counts
-from nmt_prep.subwords.facts import BuiltVocabulary, DescribedVocabulary, describe_vocabulary
+from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
 from nmt_prep.subwords.resizing import (
     NewPiece,
     editable,
@@ -54,7 +55,7 @@ from nmt_prep.subwords.resizing import (
     word_counts,
 )
 
-_SHOWN, _SHOWN_CHARACTERS = 3, 80  # Number of changed lines that are shown, and how many characters of each
+_SHOWN, _SHOWN_CHARACTERS = 3, 80  # Number of changed texts that are shown, and how many characters of each
 _HELD_OUT = 20  # One of so many train lines is not learned from, but shows what an extension changes
 _ALL = 1 << 62  # bytes
 _DIGEST = 16  # bytes
@@ -70,17 +71,12 @@ class UseTask:
     split: str
     languages: dict[Side, str]
     given: dict[Side, GivenVocabulary]
-    most: int | None  # bytes of each side to learn from, which may be 0; None to count the pieces of all lines
+    most: int | None  # bytes of text to learn from, which may be 0; None to count the pieces of all lines
     output: Path
 
-    def file(self, side: Side) -> Path:
-        """The file with the counts of a side."""
-        return self.output.with_name(f"{self.output.name}-{side}")
-
-    @property
-    def digests(self) -> Path:
-        """The file with the ID digests per batch and side."""
-        return self.output.with_name(f"{self.output.name}-digests")
+    def file(self, name: str) -> Path:
+        """The file with the counts of a side, or with the ID digests per batch and side (``digests``)."""
+        return self.output.with_name(f"{self.output.name}-{name}")
 
 
 def count_use(task: UseTask, tick: Tick) -> int:
@@ -89,28 +85,28 @@ def count_use(task: UseTask, tick: Tick) -> int:
     words = {side: word_counts(tokenizers[side]) for side in SIDES}
     ids = {side: np.zeros(len(tokenizers[side]), np.int64) for side in SIDES}
     digests = list[bytes]()
-    row, read = 0, dict.fromkeys(SIDES, 0)
+    row = read = 0
     for batch in task.part.batches(columns=SIDES):
         learned = pa.array(~_held_out(row, len(batch)))
         for side in SIDES:
             lines = strip_lines(batch.column(side))
+            read += lines.nbytes
             if task.most is None:
                 rows = tokenizers[side].encode_batch(lines, threads=1)
                 count_ids(ids[side], rows.values)
                 digests.append(_digest(rows))
             else:
                 words[side].add(lines.filter(learned), threads=1)
-                read[side] += lines.nbytes
         row += len(batch)
         tick(len(batch))
-        if task.most is not None and max(read.values()) >= task.most:
+        if task.most is not None and read >= task.most:
             break
     for side in SIDES:
         if task.most is None:
             write_bytes(task.file(side), ids[side].tobytes())
         else:
             write_counts(task.file(side), words[side].columns())
-    write_bytes(task.digests, b"".join(digests))
+    write_bytes(task.file("digests"), b"".join(digests))
     return row
 
 
@@ -125,7 +121,7 @@ def _held_out(first: int, count: int) -> npt.NDArray[np.bool_]:
     return held
 
 
-USE = Round("use", count_use, int, words="counting pieces", made=lambda task, _: [*map(task.file, SIDES), task.digests])
+USE = Round("use", count_use, int, words="counting pieces", made=lambda task, _: [*map(task.file, (*SIDES, "digests"))])
 
 
 @dataclass(frozen=True)
@@ -141,34 +137,33 @@ class ResizeTask:
     threads: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Resized:
     """The new vocabularies."""
 
-    described: dict[Side, DescribedVocabulary]
-    rows: dict[Side, str]  # the file with the start of each embedding
-    removed: int  # number of pieces that went
-    added: int  # number of pieces that came
-    learned: dict[Side, list[str]]  # the languages that new pieces were learned from
+    described: dict[Side, DescribedVocabulary] = field(default_factory=dict)
+    rows: dict[Side, str] = field(default_factory=dict)  # the file with the start of each embedding
+    learned: dict[Side, list[str]] = field(default_factory=dict)  # the languages that new pieces were learned from
+    removed: int = 0  # number of pieces that went
+    added: int = 0  # number of pieces that came
 
 
 def resize(task: ResizeTask, meter: Meter) -> Resized:
     """Writes the new vocabularies, and the start of their embeddings. The meter counts files."""
-    tokenizers = {side: task.given[side].load() for side in SIDES}
-    alike = tokenizers["source"].pieces == tokenizers["target"].pieces  # one numbering, and so one embedding
-    described, rows, learned = dict[Side, DescribedVocabulary](), dict[Side, str](), dict[Side, list[str]]()
-    removed = added = 0
+    made, prune, extend = Resized(), task.options.prune, task.options.extend
+    source, target = (task.given[side].load() for side in SIDES)
+    alike = source.pieces == target.pieces  # one numbering, and so one embedding
     for sides in (SIDES,) if alike else tuple((side,) for side in SIDES):
-        group = _Group(task, sides, tokenizers)
-        prune, extend = task.options.prune, task.options.extend
+        group = _Group(task, sides)
         new = group.extension(extend) if extend is not None else []
         ids = group.pruned(prune) if prune is not None else np.arange(len(group.tokenizer))
         name = "embeddings.json" if alike else f"embeddings.{sides[0]}.json"
+        written = group.written(ids, new)
         for side in sides:
-            loaded = group.written(side, ids, new)
-            layout, tags = layout_of(loaded, task.options), tags_of(task.config, task.options, side)
-            described[side] = describe_vocabulary(loaded, task.given[side].name, layout, tags)
-            rows[side], learned[side] = name, group.learned
+            loaded, tags = written[task.given[side].name], tags_of(task.config, task.options, side)
+            layout = layout_of(loaded, task.options)
+            made.described[side] = describe_vocabulary(loaded, task.given[side].name, layout, tags)
+            made.rows[side], made.learned[side] = name, group.learned
             meter.advance(1)
         content = {
             "vocabulary": task.given[sides[0]].name,
@@ -177,37 +172,34 @@ def resize(task: ResizeTask, meter: Meter) -> Resized:
             "rows": [*ids.tolist(), *([*piece.starts] for piece in new)],
         }
         write_bytes(task.directory / name, json.dumps(content).encode() + b"\n")
-        removed, added = removed + len(group.tokenizer) - len(ids), added + len(new)
-    return Resized(described, rows, removed, added, learned)
+        made.removed += len(group.tokenizer) - len(ids)
+        made.added += len(new)
+    return made
 
 
 class _Group:
     """The vocabularies of the sides that share a numbering."""
 
-    def __init__(self, task: ResizeTask, sides: tuple[Side, ...], tokenizers: dict[Side, Tokenizer]) -> None:
-        self._task, self._sides, self._tokenizers = task, sides, tokenizers
-        self.tokenizer = tokenizers[sides[0]]
+    def __init__(self, task: ResizeTask, sides: tuple[Side, ...]) -> None:
+        self._task, self._sides = task, sides
+        self._given = {task.given[side].name: task.given[side] for side in sides}
+        self._edited = {name: editable(file.load(), file.path, file.where) for name, file in self._given.items()}
+        self.tokenizer = task.given[sides[0]].load()
         self.learned: list[str] = []
-        files = {task.given[side].path: side for side in reversed(sides)}
-        opened = {path: editable(tokenizers[side], path, task.given[side].where) for path, side in files.items()}
-        self._edited = {side: opened[task.given[side].path] for side in sides}
 
     def pruned(self, options: PruneSettings) -> npt.NDArray[np.int64]:
         """Returns the ids that stay."""
-        counts = np.zeros(len(self.tokenizer), np.int64)
-        for used in self._task.used:
+        task, counts = self._task, np.zeros(len(self.tokenizer), np.int64)
+        for used in task.used:
             for side in self._sides:
                 counts += np.fromfile(used.file(side), np.int64)
-        named = [kept_pieces(self.tokenizer, self._task.config, self._task.options, side) for side in self._sides]
-        stays = (
-            kept_ids(self._edited[side], self.tokenizer, counts, options.min_count, chain(*named))
-            for side in self._sides
-        )
-        return reduce(np.union1d, stays)
+        keep = [at for side in self._sides for at in kept_pieces(self.tokenizer, task.config, task.options, side)]
+        edited = self._edited.values()
+        return reduce(np.union1d, (kept_ids(each, self.tokenizer, counts, options.min_count, keep) for each in edited))
 
     def extension(self, options: ExtendSettings) -> list[NewPiece]:
         """Returns the new pieces, learned from all languages but the one with the fewest pieces per character."""
-        first, threads = self._sides[0], self._task.threads
+        first, threads = self._task.given[self._sides[0]].name, self._task.threads
         languages = [*dict.fromkeys(used.languages[side] for used in self._task.used for side in self._sides)]
         rates = {name: piece_rate(self.tokenizer, self._words([name]), threads) for name in languages}
         known = sorted(languages, key=lambda name: (rates[name], name))[: len(languages) > 1]
@@ -219,7 +211,7 @@ class _Group:
             self._words(known),
             options.size,
             options.tokens,
-            lambda new: self.written(first, np.arange(len(self.tokenizer)), new),
+            lambda new: self.written(np.arange(len(self.tokenizer)), new)[first],
             characters=options.characters,
             threads=threads,
         )
@@ -233,20 +225,20 @@ class _Group:
                     counts.check_memory(self._task.config.engine.memory)
         return counts.columns()
 
-    def written(self, side: Side, ids: npt.NDArray[np.int64], new: Sequence[NewPiece]) -> Tokenizer:
-        """Writes the vocabulary of a side; returns its tokenizer."""
-        given = self._task.given[side]
-        path = self._task.directory / given.name
-        with atomic_write(path) as beside:
-            beside.write_bytes(self._edited[side].edited(ids, new))
-        loaded = dialect_in(path).load(path, id_layout=given.options.id_layout)
-        old = self._tokenizers[side].pieces
-        if [*loaded.pieces] != [*(old[number] for number in ids.tolist()), *(piece.text for piece in new)]:
-            raise VocabularyError(
-                f"{given.where}: the pieces have other IDs in the file that was written, so the vocabulary cannot be "
-                "pruned or extended; use another file of the same model, such as its tokenizer.json"
-            )
-        return loaded
+    def written(self, ids: npt.NDArray[np.int64], new: Sequence[NewPiece]) -> dict[str, Tokenizer]:
+        """Writes the files; returns their tokenizers."""
+        pieces = [*map(self.tokenizer.pieces.__getitem__, ids.tolist()), *(piece.text for piece in new)]
+        for name, edited in self._edited.items():
+            write_bytes(self._task.directory / name, edited.edited(ids, new))
+        made = {name: given.copied(self._task.directory).load() for name, given in self._given.items()}
+        for name, loaded in made.items():
+            if [*loaded.pieces] != pieces:
+                raise VocabularyError(
+                    f"{self._given[name].where}: the pieces have other IDs in the file that was written, so the "
+                    "vocabulary cannot be pruned or extended; use another file of the same model, such as its "
+                    "tokenizer.json"
+                )
+        return made
 
 
 def _resized_files(task: ResizeTask, made: Resized) -> list[Path]:
@@ -271,37 +263,30 @@ class ProveTask:
 
 @dataclass(frozen=True)
 class Proof:
-    """What changed in lines that were encoded with the old and the new vocabularies."""
+    """What changed in lines, or if pieces were added in words of other languages."""
 
-    lines: int = 0  # line count of both sides together
-    changed: int = 0  # number of lines with other pieces
-    words: int = 0
-    changed_words: int = 0  # number of words with other pieces
-    examples: list[str] = field(default_factory=list)  # the first changed lines, with their old and new pieces
+    texts: int = 0  # number of lines or words that were compared
+    changed: int = 0  # number of those with other pieces
+    examples: list[str] = field(default_factory=list)  # the first changed ones: their old and new pieces
 
     def __add__(self, other: Proof) -> Proof:
-        return Proof(
-            self.lines + other.lines,
-            self.changed + other.changed,
-            self.words + other.words,
-            self.changed_words + other.changed_words,
-            [*self.examples, *other.examples][:_SHOWN],
-        )
+        examples = [*self.examples, *other.examples][:_SHOWN]
+        return Proof(self.texts + other.texts, self.changed + other.changed, examples)
 
 
 def prove(task: ProveTask, tick: Tick) -> Proof:
     """Compares a part. Ticks are pairs."""
     proof, row, use = Proof(), 0, task.use
-    digests = BytesIO(use.digests.read_bytes() if use.most is None else b"")
+    digests = BytesIO(use.file("digests").read_bytes() if use.most is None else b"")
     old_ids = {side: _old_ids(task.directory / task.made.rows[side]) for side in SIDES}
     for batch in use.part.batches(columns=SIDES):
         for side in SIDES:
             if use.languages[side] in task.made.learned[side]:
                 continue
-            lines = strip_lines(batch.column(side))
-            if use.most is not None and use.split == "train":
-                lines = lines.filter(pa.array(_held_out(row, len(batch))))
-            proof += _compared(task, side, lines, old_ids[side], digests.read(_DIGEST))
+            texts = strip_lines(batch.column(side))
+            if use.most is not None:
+                texts = _words(texts.filter(pa.array(_held_out(row, len(batch)))) if use.split == "train" else texts)
+            proof += _compared(task, side, texts, old_ids[side], digests.read(_DIGEST))
         row += len(batch)
         tick(len(batch))
     return proof
@@ -313,42 +298,43 @@ def _old_ids(path: Path) -> npt.NDArray[np.int32]:
     return np.array([row if isinstance(row, int) else -1 for row in rows], np.int32)
 
 
-def _compared(task: ProveTask, side: Side, lines: pa.Array, old_ids: npt.NDArray[np.int32], digest: bytes) -> Proof:
-    facts = task.made.described[side].facts
-    new = BuiltVocabulary(task.directory / facts.file, facts).load()
-    rows = new.encode_batch(lines, threads=1)
+def _words(lines: pa.Array) -> pa.Array:
+    """Returns the words of lines, each with a space before it, as within a line."""
+    words = pc.list_flatten(pc.split_pattern(lines, " "))
+    return pc.binary_join_element_wise("", words.filter(pc.not_equal(words, "")), " ")
+
+
+def _compared(task: ProveTask, side: Side, texts: pa.Array, old_ids: npt.NDArray[np.int32], digest: bytes) -> Proof:
+    given = task.use.given[side]
+    new = given.copied(task.directory).load()
+    rows = new.encode_batch(texts, threads=1)
     after = Ragged(old_ids[rows.values], rows.offsets)
     if digest == _digest(after):
-        return Proof(len(lines))
-    old = task.use.given[side].load()
-    before = old.encode_batch(lines, threads=1)
-    column = TextColumn.from_arrow(lines)
-    words = int(line_lengths(Lines(column.data, column.offsets), "word").sum())
-    changed, changed_words, examples = _changed_rows(before, after), 0, list[str]()
-    for line in lines.take(pa.array(changed)).to_pylist():
-        parts = [*dict.fromkeys(line.split(" ")), line]
-        both = [tokenizer.encode_batch(parts, threads=1).to_lists() for tokenizer in (old, new)]
-        other = {
-            word
-            for word, one, two in zip(parts, *both, strict=True)
-            if one != old_ids[two].tolist()
-            and old.unk_id not in one  # an unknown character that is known now is no loss
-        }
-        changed_words += sum(word in other for word in line.split(" ")) or (line in other)
-        if len(examples) < _SHOWN:
-            pairs = zip((old, new), both, strict=True)
-            shown = (" ".join(tokenizer.pieces[number] for number in rows[-1]) for tokenizer, rows in pairs)
-            one, two = (f"{text[:_SHOWN_CHARACTERS]}{'…' * (len(text) > _SHOWN_CHARACTERS)}" for text in shown)
-            examples.append(f"{task.use.split}/{task.use.part.corpus}, {side}: {one!r} became {two!r}")
-    return Proof(len(lines), len(changed), words, changed_words, examples)
+        return Proof(len(texts))
+    old = given.load()
+    before = old.encode_batch(texts, threads=1)
+    changed = _changed_rows(before, after)
+    if task.use.most is not None:  # an unknown character that is known now is no loss
+        changed = [place for place in changed if old.unk_id not in before[place]]
+    examples = [
+        f"{task.use.split}/{task.use.part.corpus}, {side}: {_pieces(old, before[place])!r} became "
+        f"{_pieces(new, rows[place])!r}"
+        for place in changed[:_SHOWN]
+    ]
+    return Proof(len(texts), len(changed), examples)
 
 
-def _changed_rows(before: Ragged, after: Ragged) -> npt.NDArray[np.int64]:
+def _changed_rows(before: Ragged, after: Ragged) -> list[int]:
     changed = before.lengths != after.lengths
     alike = np.flatnonzero(~changed)
     one, two = before.taken(alike), after.taken(alike)
     changed[np.repeat(alike, one.lengths)[one.values != two.values]] = True
-    return np.flatnonzero(changed)
+    return np.flatnonzero(changed).tolist()
+
+
+def _pieces(tokenizer: Tokenizer, ids: npt.NDArray[np.int32]) -> str:
+    text = " ".join(tokenizer.pieces[number] for number in ids.tolist())
+    return f"{text[:_SHOWN_CHARACTERS]}{'…' * (len(text) > _SHOWN_CHARACTERS)}"
 
 
 PROVE = Round("prove", prove, Proof, words="comparing the vocabularies")
@@ -370,16 +356,15 @@ def resize_rounds(job: Job, options: ExistingVocab) -> Rounds[tuple[Resized, Pro
 
 
 def _use_tasks(job: Job, options: ExistingVocab, given: dict[Side, GivenVocabulary]) -> Iterator[UseTask]:
-    left: dict[str, int] = {}
-    budget = job.config.sample.bytes_per_corpus
+    budget = _ALL if (limit := job.config.sample.bytes_per_corpus) == "all" else len(SIDES) * limit
     for split, files in divided_files(job).items():
         languages = {corpus.name: languages_of(job.config, corpus) for corpus in job.config.directed(split)}
-        for number, part in enumerate(directed(job.config.splits[split], files)):
+        parts = [*directed(job.config.splits[split], files)]
+        of_corpus = Counter(part.corpus for part in parts)
+        for number, part in enumerate(parts):
             most = None if options.extend is None else 0
             if options.extend is not None and options.extend.size and split == "train":
-                most = left.get(part.corpus, _ALL if budget == "all" else budget)
-                read = max(part.source_bytes or 0, part.target_bytes or 0, part.text_bytes // 2)
-                left[part.corpus] = max(most - read, 0)
+                most = -(-budget // of_corpus[part.corpus])
             key = f"use-{split}-{number:05d}"
             of_sides = dict(zip(SIDES, languages[part.corpus], strict=True))
             yield UseTask(key, part, split, of_sides, given, most, job.scratch / key)
@@ -391,27 +376,19 @@ def resizing_warnings(options: ExistingVocab, made: Resized, proof: Proof) -> It
     Raises:
         VocabularyError: the config does not allow the change.
     """
-    shown = "; ".join(proof.examples)
-    if options.prune is not None and proof.changed:
-        text = (
-            f"{proof.changed:,} of {proof.lines:,} lines have other pieces, since pieces that occur less often than "
-            f"vocab.prune.min_count are gone: {shown}"
-        )
-        if options.prune.strict:
-            raise VocabularyError(f"vocab.prune: {text}; lower min_count, list pieces in keep, or set strict to false")
-        yield HealthWarning("changed_lines", text, value=proof.changed, share=proof.changed / proof.lines)
-    if options.extend is None:
-        return
-    share = proof.changed_words / max(proof.words, 1)
-    if share > _MOST_CHANGED:
-        text = (
-            f"the new pieces change {proof.changed_words:,} of {proof.words:,} held-out words of the languages that "
-            f"nothing was learned from: {shown}"
-        )
-        if options.extend.strict:
-            raise VocabularyError(f"vocab.extend: {text}; lower size, or set strict to false")
-        yield HealthWarning("changed_words", text, value=proof.changed_words, share=share)
-    wanted = options.extend.size + len(options.extend.tokens)
+    share, counts = proof.changed / max(proof.texts, 1), f"{proof.changed:,} of {proof.texts:,}"
+    if options.prune is not None:
+        most, code, key, advice = 0.0, "changed_lines", "vocab.prune", "lower min_count, list pieces in keep,"
+        text = f"{counts} lines have other pieces, since pieces that occur less often than {key}.min_count are gone"
+    else:
+        most, code, key, advice = _MOST_CHANGED, "changed_words", "vocab.extend", "lower size,"
+        text = f"the new pieces change {counts} held-out words of the languages that nothing was learned from"
+    if share > most:
+        text += f": {'; '.join(proof.examples)}"
+        if any(settings is not None and settings.strict for settings in (options.prune, options.extend)):
+            raise VocabularyError(f"{key}: {text}; {advice} or set strict to false")
+        yield HealthWarning(code, text, value=proof.changed, share=share)
+    wanted = 0 if options.extend is None else options.extend.size + len(options.extend.tokens)
     if made.added < wanted:
         text = f"the text of train gives {made.added:,} new pieces, but {wanted:,} were requested (vocab.extend.size)"
         yield HealthWarning("few_new_pieces", text, value=made.added)

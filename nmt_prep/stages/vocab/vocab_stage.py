@@ -52,6 +52,8 @@ from nmt_prep.text.step import StepContext
 from nmt_prep.text.steps.truecase import TruecaseOptions
 
 RESIZING: tuple[Round[Any, Any], ...] = (USE, RESIZE, PROVE)
+RESIZING_VERSION = 2
+"""Increases when the same settings prune or extend otherwise, so that vocabularies of other kinds are not made anew."""
 
 
 def existing_settings(config: Config, options: ExistingVocab) -> dict[str, object]:
@@ -64,6 +66,7 @@ def existing_settings(config: Config, options: ExistingVocab) -> dict[str, objec
         **({} if options.ids is None else {"vocab.ids": sorted({options.ids_key(side) for side in SIDES})}),
         **({} if options.prune is None else {"vocab.prune": options.prune.model_dump(mode="json")}),
         **({} if options.extend is None else {"vocab.extend": options.extend.model_dump(mode="json")}),
+        **({"resizing": RESIZING_VERSION} if options.resized else {}),
         **{f"tags.{side}": sorted(set(named_tags(config, side).values())) for side in SIDES},
         **words_settings(config),
     }
@@ -319,7 +322,7 @@ def _resized(job: Job, options: ExistingVocab) -> Rounds[Made]:
     warnings = Warnings(tuple(resizing_warnings(options, made, proof)))
     if options.prune is not None:
         return VocabOutput.of(made.described), warnings, {"removed": made.removed, "changed_lines": proof.changed}
-    words = {"changed_words": proof.changed_words, "compared_words": proof.words}
+    words = {"changed_words": proof.changed, "compared_words": proof.texts}
     return VocabOutput.of(made.described), warnings, {"added": made.added, **words}
 
 

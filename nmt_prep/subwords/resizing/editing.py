@@ -132,9 +132,11 @@ def _last_merges(
     offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     points = np.frombuffer("".join(texts).encode("utf-32-le"), np.int32)
     single = {ord(piece): number for number, piece in enumerate(texts) if len(piece) == 1}
-    known, places = np.unique(points, return_inverse=True)
-    symbols = np.array([single.get(int(point), len(texts) + at) for at, point in enumerate(known)], np.int32)[places]
-    return bpe_last_merges(symbols, offsets, ranks, np.ascontiguousarray(rules, np.int32).ravel()).reshape(-1, 3)
+    known = np.flatnonzero(np.bincount(points))
+    symbols = np.zeros(0x110000, np.int32)
+    symbols[known] = [single.get(point, len(texts) + at) for at, point in enumerate(known.tolist())]
+    rules = np.ascontiguousarray(rules, np.int32).ravel()
+    return bpe_last_merges(symbols[points], offsets, ranks, rules).reshape(-1, 3)
 
 
 class _JsonFile(EditableVocabulary):
@@ -264,8 +266,8 @@ class _Ranks(EditableVocabulary):
         )
 
 
-_PIECE, _TRAINER, _SELF_TESTS, _NUMBERING = 1, 2, 4, 200  # Fields of the protocol buffer
-_SIZE, _ROLES = 4, (40, 41, 42, 43)  # Fields in the trainer's options: piece count; IDs of unk, bos, eos and pad
+# A field of the protocol buffer, and fields in it: piece count; IDs of unk, bos, eos and pad.
+_TRAINER, _SIZE, _ROLES = 2, 4, (40, 41, 42, 43)
 
 
 class _ModelFile(EditableVocabulary):
@@ -281,7 +283,7 @@ class _ModelFile(EditableVocabulary):
         super().__init__(where, model.pieces(), np.zeros((0, 3), np.int32), np.zeros(len(pieces), np.bool_))
         self._scores, self._types = model.scores(), model.types()
         self._roles = [model.unk_id, model.bos_id, model.eos_id, model.pad_id]
-        self._rest = _rest(tokenizer.model_bytes)
+        self._rest = model.rest
         self._check_defined()
         self._numbering = tokenizer.numbering
         numbers = {piece: number for number, piece in enumerate(pieces)}
@@ -364,21 +366,3 @@ def _written(texts: Sequence[str], scores: npt.NDArray[Any], types: npt.NDArray[
     column = TextColumn.from_strings(texts)
     numbers = scores.astype(np.float32), types.astype(np.uint8)
     return write_sentencepiece_pieces(column.data, column.offsets, *numbers)
-
-
-def _rest(data: bytes) -> bytes:
-    """Returns the fields of a file that editing does not write."""
-    parts, at = [], 0
-    while at < len(data):
-        start = at
-        tag, at = _varint_at(data, at)
-        value, after = _varint_at(data, at)
-        at = {0: after, 1: at + 8, 2: after + value}.get(tag & 7, at + 4)
-        if tag >> 3 not in (_PIECE, _SELF_TESTS, _NUMBERING):
-            parts.append(data[start:at])
-    return b"".join(parts)
-
-
-def _varint_at(data: bytes, at: int) -> tuple[int, int]:
-    end = next((place for place in range(at, len(data)) if data[place] < 0x80), len(data) - 1) + 1
-    return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(data[at:end])), end

@@ -65,13 +65,15 @@ def learned_pieces(
     new = [NewPiece(token, _starts(tokenizer, token), special=True) for token in tokens]
     if characters and size:
         new += _character_pieces(vocabulary, tokenizer, words, known, size)
-        if len(new) > len(tokens) and not isinstance(tokenizer, ByteBPETokenizer):
-            # A character that normalization changes would never be found.
-            lacking = {*loaded(new).uncovered([piece.text for piece in new[len(tokens) :]])}
-            new = [piece for piece in new if piece.special or piece.text not in lacking]
+    current = loaded(new) if new else tokenizer
+    # A character that normalization changes would never be found.
+    lacking = {*current.uncovered([piece.text for piece in new[len(tokens) :]])}
+    if lacking:
+        new = [piece for piece in new if piece.special or piece.text not in lacking]
+        current = loaded(new)
     wanted = size - (len(new) - len(tokens))
     if wanted > 0 and len(words.counts):
-        new += _merged_pieces(vocabulary, tokenizer, loaded(new), new, words, known, wanted, threads)
+        new += _merged_pieces(vocabulary, tokenizer, current, new, words, known, wanted, threads)
     return new
 
 

@@ -10,6 +10,7 @@ import nmt_prep
 from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs
+from nmt_prep.runs.runner import plan
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, Tokenizer, load_tokenizer
 from nmt_prep.training.records.dataset_json import load_dataset_info
 from tests.corpus import corpus_config, write_corpus
@@ -92,7 +93,9 @@ def test_sides_with_a_vocabulary_each(place: Path) -> None:
         assert len(new) < len(old)
 
 
-def test_an_extension_learns_from_the_language_that_is_known_least(place: Path) -> None:
+def test_an_extension_learns_from_the_language_that_is_known_least(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ByteBPETokenizer.train(["pair number 0123456789 of many more words"] * 9, 330).save(place / "v.json")
     vocab = {"from": str(place / "v.json"), "extend": {"size": 20, "tokens": ["<2zh>"]}}
     nmt_prep.run(config(place, vocab), until="vocab")
@@ -107,6 +110,9 @@ def test_an_extension_learns_from_the_language_that_is_known_least(place: Path) 
     assert rows[: len(old)] == [*range(len(old))]
     assert all(isinstance(row, list) for row in rows[len(old) :])
     assert observed(place)[0]["added"] == 21
+    monkeypatch.setattr("nmt_prep.stages.vocab.vocab_stage.RESIZING_VERSION", 3)
+    [step] = [step for step in plan(config(place, vocab)) if step.stage == "vocab"]
+    assert "resizing" in step.reason  # what an older release extended is made anew
 
 
 def test_an_extension_that_changes_other_languages(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +124,7 @@ def test_an_extension_that_changes_other_languages(place: Path, monkeypatch: pyt
     changes: dict[str, Any] = {"splits": {"train": mixed}}
     nmt_prep.run(config(place, vocab, **changes), until="vocab")
     _, [warning] = observed(place)
-    assert warning["text"].startswith("the new pieces change 20 of 30 held-out words of the languages that nothing was")
+    assert warning["text"].startswith("the new pieces change 26 of 30 held-out words of the languages that nothing was")
     with pytest.raises(VocabularyError, match=r"vocab\.extend: .*; lower size, or set strict to false"):
         nmt_prep.run(config(place, {**vocab, "extend": {**vocab["extend"], "strict": True}}, **changes), until="vocab")
 

@@ -37,6 +37,8 @@ _MAGIC = b"nmtvals1"
 _HEADER = len(_MAGIC) + 16
 _FULL_BYTES = 1 << 23  # Bytes of a log that becomes a sorted file: 300,000 numbers
 _MERGED = 1 << 16  # Entries of a level that is not merged any more, so that merging takes little memory
+_LEVELS = 8  # Levels that are merged at a time
+_TAIL = 40  # Bits of a key that are not compared before it is searched
 _SYNC_SECONDS = 1.0
 
 
@@ -75,12 +77,15 @@ class Entries:
         """Returns the index of each key, given ascending keys; -1 for unknown keys."""
         at = np.searchsorted(self.high, high)
         at[at == len(self)] = 0
-        found = (self.high[at] == high) & (self.low[at] == low)
-        for missing in np.flatnonzero((self.high[at] == high) & ~found).tolist():  # equal halves are rare
-            end = int(np.searchsorted(self.high, high[missing], "right"))
-            same = np.flatnonzero(self.low[at[missing] : end] == low[missing])
-            found[missing], at[missing] = len(same) > 0, at[missing] + (int(same[0]) if len(same) else 0)
-        return np.where(found, at, -1)
+        same = np.flatnonzero(self.high[at] == high)
+        exact = self.low[at[same]] == low[same]
+        found = np.full(len(high), -1, np.int64)
+        found[same[exact]] = at[same[exact]]
+        for row in same[~exact].tolist():  # equal halves are rare
+            end = int(np.searchsorted(self.high, high[row], "right"))
+            equal = np.flatnonzero(self.low[at[row] : end] == low[row])
+            found[row] = at[row] + int(equal[0]) if len(equal) else -1
+        return found
 
 
 @dataclass
@@ -91,12 +96,11 @@ class _File:
     levels: list[Entries] = field(default_factory=list)
 
     def add(self, batches: list[pa.RecordBatch]) -> None:
-        """Adds entries; levels are merged so that each is larger than all after it."""
+        """Adds entries; several levels of about the same size are merged."""
         if batches:
             self.levels.append(Entries.of(batches))
-        while len(self.levels) > 1 and len(self.levels[-2]) <= min(2 * len(self.levels[-1]), _MERGED):
-            last = [level.batch() for level in self.levels[-2:]]
-            self.levels[-2:] = [Entries.of(last)]
+        while len(last := self.levels[-_LEVELS:]) == _LEVELS and len(last[0]) <= min(sum(map(len, last[1:])), _MERGED):
+            self.levels[-_LEVELS:] = [Entries.of(level.batch() for level in last)]
 
 
 class Cache:
@@ -115,6 +119,8 @@ class Cache:
         self._own: tuple[str, int] | None = None  # name and handle of this process's log
         self._full: list[str] = []  # sorted files of this process's earlier logs
         self._process, self._synced = os.getpid(), 0.0
+        self.reads = 0  # grows when the values of other processes are read
+        self._begins = np.zeros(1 << 64 - _TAIL, np.bool_)  # the first bits of all keys
         with self._locked():
             if _about(directory) != dict(about):
                 write_json(directory / ABOUT, about)
@@ -126,32 +132,38 @@ class Cache:
         with self._lock:
             return sum(len(level) for file in self._files.values() for level in file.levels)
 
-    def find(self, high: Keys, low: Keys) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
-        """Returns the values of ascending keys, null for unknown keys, and whether each is known."""
+    def find(self, high: Keys, low: Keys) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+        """Returns the values of ascending keys, and the index of each key's value; -1 for unknown keys."""
         with self._lock:
             levels = [level for file in self._files.values() for level in file.levels]
         values, first = [pa.array([], self._schema.field("value").type)], 0
-        known, places = np.zeros(len(high), np.bool_), np.zeros(len(high), np.int64)
+        places, left = np.full(len(high), -1, np.int64), np.flatnonzero(self._begins[high >> _TAIL])
+        high, low = high[left], low[left]
         for level in levels:
-            left = np.flatnonzero(~known)
-            at = level.find(high[left], low[left])
-            hits = left[at >= 0]
-            places[hits] = first + np.arange(len(hits))
-            known[hits] = True
-            values.append(level.values.take(pa.array(at[at >= 0])))
-            first += len(hits)
-        return pa.concat_arrays(values).take(pa.array(places, mask=~known)), known
+            at = level.find(high, low)
+            if (hit := at >= 0).any():
+                values.append(level.values.take(pa.array(at[hit])))
+                places[left[hit]] = first + np.arange(len(values[-1]))
+                first += len(values[-1])
+                left, high, low = left[~hit], high[~hit], low[~hit]
+        return pa.concat_arrays(values), places
 
-    def add(self, high: Keys, low: Keys, values: pa.Array) -> None:
-        """Stores values; keys that are known meanwhile keep their values."""
+    def add(self, high: Keys, low: Keys, values: pa.Array, reads: int = -1) -> None:
+        """Stores values; keys that are known meanwhile keep their values.
+
+        Args:
+            reads: :attr:`reads` before the keys were looked up, if no other thread adds them.
+        """
         with self._lock, self._locked():
             self._refresh()
             order = np.argsort(high)
             high, low, values = high[order], low[order], values.take(pa.array(order))
-            new = ~self.find(high, low)[1]
-            if new.any():
-                chosen = Entries(high[new], low[new], values.filter(pa.array(new))).batch()
-                self._append(chosen.cast(self._schema))
+            chosen = Entries(high, low, values)
+            if self.reads != reads:
+                new = self.find(high, low)[1] < 0
+                chosen = Entries(high[new], low[new], values.filter(pa.array(new)))
+            if len(chosen):
+                self._append(chosen.batch().cast(self._schema))
 
     def withdraw(self) -> None:
         """Removes what this process stored since the last time it was closed."""
@@ -194,7 +206,7 @@ class Cache:
         if written < len(frame):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         file.size += len(frame)
-        file.add([batch])
+        self._add(file, [batch])
         if time.monotonic() - self._synced > _SYNC_SECONDS:
             os.fsync(handle)
             self._synced = time.monotonic()
@@ -202,6 +214,11 @@ class Cache:
             self._end_log()
             self._full += self._merge([name])
             self._refresh()
+
+    def _add(self, file: _File, batches: list[pa.RecordBatch]) -> None:
+        for batch in batches:
+            self._begins[batch.column("high").to_numpy() >> _TAIL] = True
+        file.add(batches)
 
     def _next(self) -> int:
         return max((int(name.partition(".")[0]) for name in self._names()), default=0) + 1
@@ -216,7 +233,8 @@ class Cache:
         for name, file in self._files.items():
             if name != (self._own or ("",))[0] and (self.directory / name).stat().st_size > file.size:
                 batches, file.size = self._read(name, file.size)
-                file.add(batches)
+                self._add(file, batches)
+                self.reads += name not in self._full
 
     def _read(self, name: str, start: int) -> tuple[list[pa.RecordBatch], int]:
         if not (self.directory / name).stat().st_size:

@@ -62,7 +62,7 @@ class _Shared:
     cache: Cache
     programs: Programs | None
     certain: bool  # true if programs prove to which texts their answers belong
-    pending: list[Keys] = field(default_factory=list)  # upper halves of the keys whose values are being computed
+    pending: list[Keys] = field(default_factory=list)  # upper halves of the keys that threads look up or compute
     changed: threading.Condition = field(default_factory=threading.Condition)
     files: list[Path] = field(default_factory=list)  # files with values that are not certain yet
     withdrawals: int = 0  # how often values were removed
@@ -80,6 +80,26 @@ class _Shared:
                     while self.files:
                         self.files.pop().unlink(missing_ok=True)
             raise
+
+    @contextmanager
+    def held(self, high: Keys) -> Iterator[npt.NDArray[np.bool_]]:
+        """Keeps other threads from the keys that none of them holds, and yields which these are: at least one."""
+
+        def free() -> npt.NDArray[np.bool_]:
+            found = (held[np.searchsorted(held, high) % len(held)] == high for held in self.pending if len(held))
+            return np.asarray(~np.any([np.zeros(len(high), np.bool_), *found], axis=0))
+
+        with self.changed:
+            while not (chosen := free()).any():
+                self.changed.wait()
+            held = high[chosen]
+            self.pending.append(held)
+        try:
+            yield chosen
+        finally:
+            with self.changed:
+                self.pending = [each for each in self.pending if each is not held]
+                self.changed.notify_all()
 
     def close(self) -> None:
         """Ends the programs, and flushes what was stored."""
@@ -131,14 +151,14 @@ class Column:
 
     def numbers(self, text: Text) -> npt.NDArray[np.float64]:
         """Returns the value of each pair or line, given the sides: float64, shape ``[pairs]``."""
-        values, inverse = self._values(text)
-        found: npt.NDArray[np.float64] = values.to_numpy(zero_copy_only=False)[inverse]
+        values, places = self._values(text)
+        found: npt.NDArray[np.float64] = values.to_numpy(zero_copy_only=False)[places]
         return found
 
     def texts(self, text: Text) -> pa.Array:
         """Returns the text of each pair or line: ``large_string``, or lists of them if there are several candidates."""
-        values, inverse = self._values(text)
-        taken = values.take(pa.array(inverse))
+        values, places = self._values(text)
+        taken = values.take(pa.array(places))
         return pc.split_pattern(taken, "\t") if self.value.candidates > 1 else taken
 
     @contextmanager
@@ -158,7 +178,7 @@ class Column:
         distinct = self._distinct(text)
         keys, known = np.column_stack([distinct.high, distinct.low]), np.zeros(len(distinct.high), np.bool_)
         if self.directory.exists():  # else it would be made
-            known = self._share().cache.find(distinct.high, distinct.low)[1]
+            known = self._share().cache.find(distinct.high, distinct.low)[1] >= 0
         return keys, keys[~known]
 
     @property
@@ -204,39 +224,28 @@ class Column:
         return _Distinct(high[new], low[new], order[new], inverse)
 
     def _values(self, text: Text) -> tuple[pa.Array, Rows]:
+        """Returns values, and the index of each row's value."""
         shared, distinct = self._share(), self._distinct(text)
-        values, known = shared.cache.find(distinct.high, distinct.low)
-        if not known.all():
-            self._compute(shared, text, distinct, np.flatnonzero(~known))
-            values, known = shared.cache.find(distinct.high, distinct.low)
-            if not known.all():
-                raise ComputedError(f"values in {shared.cache.directory} were removed while they were used; run again")
-        return values, distinct.inverse
+        left, high, low = np.arange(len(distinct.high)), distinct.high, distinct.low
+        while len(left):
+            with shared.held(high[left]) as free:
+                mine, reads = left[free], shared.cache.reads
+                values, places = shared.cache.find(high[mine], low[mine])
+                made = self._compute_here(shared, text, distinct, mine[places < 0], reads)
+            computed = np.concatenate([left[:0], *(at for at, _ in made)])
+            if len(computed) + int((places >= 0).sum()) == len(high) and shared.cache.reads == reads:
+                places[computed] = len(values) + np.arange(len(computed))
+                return pa.concat_arrays([values, *(each for _, each in made)]), places[distinct.inverse]
+            left = left[~free]
+        values, places = shared.cache.find(high, low)
+        if (places < 0).any():
+            raise ComputedError(f"values in {shared.cache.directory} were removed while they were used; run again")
+        return values, places[distinct.inverse]
 
-    def _compute(self, shared: _Shared, text: Text, distinct: _Distinct, missing: Rows) -> None:
-        """Computes and stores missing values, and waits for those that other threads are computing."""
-
-        def busy() -> npt.NDArray[np.bool_]:
-            return np.isin(distinct.high[missing], np.concatenate([*shared.pending, distinct.high[:0]]))
-
-        while len(missing):
-            with shared.changed:
-                others = busy()
-                mine = missing[~others]
-                held = distinct.high[mine]
-                shared.pending.append(held)
-            try:
-                known = shared.cache.find(held, distinct.low[mine])[1]
-                self._compute_here(shared, text, distinct, mine[~known])
-            finally:
-                with shared.changed:
-                    shared.pending = [each for each in shared.pending if each is not held]
-                    shared.changed.notify_all()
-            missing = missing[others]
-            with shared.changed:  # if another thread fails, its texts are computed here
-                shared.changed.wait_for(lambda: not busy().any())
-
-    def _compute_here(self, shared: _Shared, text: Text, distinct: _Distinct, chosen: Rows) -> None:
+    def _compute_here(
+        self, shared: _Shared, text: Text, distinct: _Distinct, chosen: Rows, reads: int
+    ) -> list[tuple[Rows, pa.Array]]:
+        """Computes and stores the values of some keys; returns them."""
         rows = distinct.rows[chosen]
         ranks = rows
         if self.value.by_length:
@@ -246,17 +255,20 @@ class Column:
         batches = [order[at : at + size] for at in range(0, len(order), size)]
         given = [{side: text[side].take(pa.array(rows[batch])) for side in self.sides} for batch in batches]
 
-        def store(number: int, values: pa.Array) -> None:
-            at = chosen[batches[number]]
-            shared.cache.add(distinct.high[at], distinct.low[at], values)
+        def answers() -> Iterator[list[tuple[int, pa.Array]]]:
+            if shared.programs is None:
+                yield from ([(number, self._called(sides))] for number, sides in enumerate(given))
+            else:
+                yield from shared.programs.answers([self._lines(sides) for sides in given], self._checked)
 
-        if shared.programs is None:
-            for number, sides in enumerate(given):
-                store(number, self._called(sides))
-            return
-        texts = [self._lines(sides) for sides in given]
+        withdrawals, made = shared.withdrawals, list[tuple[Rows, pa.Array]]()
         with shared.watched():
-            shared.programs.apply(texts, lambda number, answers: store(number, self._checked(answers, texts[number])))
+            for some in answers():
+                if some and shared.withdrawals == withdrawals:
+                    at = chosen[np.concatenate([batches[number] for number, _ in some])]
+                    made.append((at, pa.concat_arrays([values for _, values in some])))
+                    shared.cache.add(distinct.high[at], distinct.low[at], made[-1][1], reads)
+        return made
 
     def _lines(self, text: Text) -> pa.Array:
         """Returns texts as a program reads them."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from nmt_prep.config.computed import ComputedValue
 from nmt_prep.text.line_program import LineProgram, ProgramEndedError
 
 _SHOWN = 60
+_MOMENT = 0.2  # Seconds in which answers are gathered, since storing many at once takes as long as storing a few
 _LAST_SECONDS = 10.0  # Seconds that a program has to end when its input ends, before it is stopped
 
 
@@ -40,16 +41,32 @@ class Programs:
             self._idle.put(program)
         self._pool = ThreadPoolExecutor(value.workers, thread_name_prefix="computed")
 
-    def apply(self, batches: Sequence[pa.Array], store: Callable[[int, pa.Array], None]) -> None:
-        """Calls ``store`` with the number of each batch and the answers to it, in any order and thread."""
+    def answers(
+        self, batches: Sequence[pa.Array], checked: Callable[[pa.Array, pa.Array], pa.Array]
+    ) -> Iterator[list[tuple[int, pa.Array]]]:
+        """Yields the numbers of batches, in any order, and their checked answers: those of a moment together."""
 
-        def work(number: int) -> None:
-            store(number, self._answers(batches[number]))
-            pa.default_memory_pool().release_unused()  # which other threads of Arrow's allocator cannot use
+        def work(batch: pa.Array) -> pa.Array:
+            if batch is batches[-1]:
+                pa.default_memory_pool().release_unused()  # which other threads of Arrow's allocator cannot use
+            return checked(self._answers(batch), batch)
 
-        running = [self._pool.submit(work, number) for number in range(len(batches))]
+        running = {self._pool.submit(work, batch): number for number, batch in enumerate(batches)}
+        ended, failed, left = SimpleQueue[Future[pa.Array]](), list[Future[pa.Array]](), len(running)
         try:
             for future in running:
+                future.add_done_callback(ended.put)
+            while left:
+                some, end = [ended.get()], time.monotonic() + _MOMENT
+                while len(some) < left and (rest := end - time.monotonic()) > 0:
+                    with suppress(Empty):
+                        some.append(ended.get(timeout=rest))
+                left -= len(some)
+                failed += [future for future in some if not future.cancelled() and future.exception() is not None]
+                yield [(running[each], each.result()) for each in some if not each.cancelled() and each not in failed]
+                for future in running if failed else ():
+                    future.cancel()
+            for future in failed:
                 future.result()
         finally:
             for future in running:

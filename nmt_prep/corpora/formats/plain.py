@@ -74,7 +74,8 @@ class PlainReader(Reader):
         for batch in self._batches("source" if side == "source" else "target"):
             other = no_text(len(batch))
             sides = (batch.source, other) if side == "source" else (other, batch.source)
-            yield PairBatch(*sides, batch.faults)
+            places = None if batch.places is None else np.tile(batch.places, 2)
+            yield PairBatch(*sides, batch.faults, places=places)
 
     def _batches(self, side: Side) -> Iterator[PairBatch]:
         """Yields one side's lines as both sides of pairs, with the places of that side."""
@@ -170,8 +171,8 @@ class LinePart:
     corpus: str
     has_rows: bool  # true if the part has a column `row`
     strip_returns: bool  # true if a carriage return before a newline is not part of a line
-    source: TextFile
-    target: TextFile
+    source: TextFile | None
+    target: TextFile | None
     groups: tuple[LineGroup, ...]
 
     @classmethod
@@ -191,7 +192,7 @@ class LinePart:
             side: TextFile(file.file, file.steps.containing(getattr(groups[0], side)[0], getattr(groups[-1], side)[1]))
             for side, file in files.items()
         }
-        return cls(_FORMAT, corpus, has_rows, strip_returns, used["source"], used["target"], tuple(groups))
+        return cls(_FORMAT, corpus, has_rows, strip_returns, used.get("source"), used.get("target"), tuple(groups))
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -208,15 +209,16 @@ class LinePart:
         Args:
             numbers: numbers of the row groups, in the order to read them; None for all.
         """
-        links = {side: path.parent / getattr(self, side).file for side in sides}
+        named = {side: getattr(self, side) for side in sides if getattr(self, side) is not None}
+        links = {side: path.parent / file.file for side, file in named.items()}
         files = {
-            side: CheckedFile(link.readlink() if link.is_symlink() else link, getattr(self, side).steps)
+            side: CheckedFile(link.readlink() if link.is_symlink() else link, named[side].steps)
             for side, link in links.items()
         }
         for number in range(len(self.groups)) if numbers is None else numbers:
             group = self.groups[number]
             left_out = np.array(group.left_out, np.int64)
-            text = {}
+            text = {side: no_text(group.pairs).cast(pa.string()) for side in sides if side not in files}
             for side, file in files.items():
                 block = checked(file, *getattr(group, side))
                 data, offsets = split_lines(block, group.pairs, left_out, self.strip_returns)

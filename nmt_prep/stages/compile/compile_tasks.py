@@ -17,7 +17,7 @@ import numpy as np
 from nmt_prep.base.artefacts import point_to
 from nmt_prep.base.digests import StepRange
 from nmt_prep.base.errors import CorpusError
-from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.base.sides import OTHER, SIDES, Side
 from nmt_prep.cleaning.pair_observer import PairFacts, PairObserver
 from nmt_prep.config import Corpus
 from nmt_prep.config.section import Languages
@@ -309,11 +309,12 @@ def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> M
     There are none if the parts must hold the text, because it is not a line of a file read in place, or has columns, or
     because the file system has no links.
     """
-    if set(slice_.steps) != set(SIDES) or not has_lines_as_they_are(source.corpus):
+    if set(slice_.steps) != set(source.corpus.sides) or not has_lines_as_they_are(source.corpus):
         return {}
     [files] = slice_.files
     found: dict[Side, LinkedFile] = {}
-    for side, part in zip(SIDES, reversed(SIDES) if source.corpus.swap else SIDES, strict=True):
+    for part in source.corpus.sides:
+        side = OTHER[part] if source.corpus.swap else part
         sha256 = source.digests[files[part]]
         found[side] = LinkedFile(f"{DIRECTORY}/{sha256}", sha256, slice_.steps[part])
         if not point_to(files[part].absolute(), directory / found[side].link):
@@ -324,5 +325,5 @@ def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> M
 def has_lines_as_they_are(corpus: Corpus) -> bool:
     """Returns true if a corpus's pairs are lines of its files, except for carriage returns at their ends."""
     # A reader of another package that is derived from this one may change the text.
-    is_plain = reader_of(format_of(corpus)) is PlainReader and set(corpus.sides) == set(SIDES)
-    return is_plain and {*map(corpus.encoding_of, SIDES)} == {"utf-8"} and not corpus.places
+    is_plain = reader_of(format_of(corpus)) is PlainReader
+    return is_plain and {*map(corpus.encoding_of, corpus.sides)} == {"utf-8"} and not corpus.places

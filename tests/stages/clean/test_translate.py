@@ -15,6 +15,7 @@ from nmt_prep.runs import runner, viewing
 from nmt_prep.runs.checks import check_config
 from nmt_prep.runs.trial.data import trial_data
 from tests.stages.cleaning import SHORT, cleaned, made_in_three_ways, pairs_below, write
+from tests.stages.compile.test_slices import files_of, small_slices
 from tests.stages.runs import BT, config_of, manifest, run, run_of, settings_of
 
 TOY = """
@@ -84,6 +85,16 @@ def test_only_lines_that_stay_are_translated_and_once(tmp_path: Path) -> None:
     run(back_translated(tmp_path, lines(tmp_path, "n", "f", "a", "g"), sample={"made": True}))
     assert calls(tmp_path) == ["a", "b", "e", "f", "g"]
     assert (tmp_path / "run" / "sample" / "source.txt").read_text() == "A\nB\nE\nX\nY y\nZ\nF\nG\n"
+
+
+def test_lines_of_large_files_are_read_in_place(tmp_path: Path) -> None:
+    config = back_translated(tmp_path)
+    with small_slices(8):
+        run(config, until="clean")
+    assert {file for file in files_of(config) if file.startswith("train/part-000")} == {
+        f"train/part-000-{number:05d}-00000.json" for number in range(2)
+    }
+    assert cleaned(config) == [("A", "a"), ("B", "b"), ("E", "e"), ("X", "x"), ("Y y", "y"), ("Z", "z")]
 
 
 def test_a_run_that_was_killed_translates_no_line_twice(tmp_path: Path) -> None:

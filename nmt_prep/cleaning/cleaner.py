@@ -24,7 +24,7 @@ from nmt_prep.cleaning.dedup.records import KeyKind, Keys, line_keys_of
 from nmt_prep.cleaning.known_lines import KnownLines
 from nmt_prep.cleaning.presets import Cleaning, steps_of
 from nmt_prep.cleaning.rejects import EMPTY, CleanCounts, RepairedLine, counts_of, judge
-from nmt_prep.cleaning.rule import Context, PairError, Pairs, Rule, Values
+from nmt_prep.cleaning.rule import Context, PairError, Pairs, Rule, SideRule, Values
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.text.chain import Chain, Changed
 from nmt_prep.text.step import EXAMPLES, StepContext
@@ -81,16 +81,33 @@ class Cleaner:
     It is not thread-safe: use one cleaner per thread, and add up their counts.
     """
 
-    def __init__(self, cleaning: Cleaning, context: Context, corpus: str, more: Sequence[Rule[Any]] = ()) -> None:
-        """Makes the fixes and rules of a corpus; ``more`` are rules that follow them."""
+    def __init__(
+        self,
+        cleaning: Cleaning,
+        context: Context,
+        corpus: str,
+        more: Sequence[Rule[Any]] = (),
+        cleaned: Side | None = None,
+    ) -> None:
+        """Makes the fixes and rules of a corpus.
+
+        Args:
+            more: rules that follow them.
+            cleaned: a side whose lines have passed the fixes and the rules for lines before.
+        """
         self._cleaning, self._sides, self._corpus = cleaning, context.sides, corpus
         try:
             self.rules: tuple[Rule[Any], ...] = (*make_rules(cleaning.rules, context), *more)
         except ValueError as error:
             problems = (f"{_located(cleaning, line)}, for the corpus {corpus}" for line in str(error).splitlines())
             raise CleaningError("\n".join(problems)) from error
+        for rule in self.rules:
+            if isinstance(rule, SideRule) and cleaned is not None:
+                rule.leave_out(cleaned)
+        self.rules = tuple(rule for rule in self.rules if rule.columns)
         try:
-            self._chains = chains_of(cleaning, context)
+            chains = chains_of(cleaning, context)
+            self._chains = {side: chain for side, chain in chains.items() if side != cleaned}
         except ValueError as error:
             problems = (f"clean.fix: {line}, for the corpus {corpus}" for line in str(error).splitlines())
             raise CleaningError("\n".join(problems)) from error
@@ -143,6 +160,8 @@ class Cleaner:
         }
 
     def _fixed(self, side: Side, lines: pa.Array, altered: Counter[str]) -> pa.Array:
+        if side not in self._chains:
+            return lines.cast(pa.large_string())
         try:
             changed = self._chains[side].apply(lines)
             for label, count in zip(self._labels[side], changed.altered, strict=True):

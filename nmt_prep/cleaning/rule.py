@@ -288,6 +288,13 @@ class SideRule(Rule[O]):
         self.columns = context.sides
         self.bounds = tuple(_bounds(options, side, below=self.below) for side in context.sides)
 
+    def leave_out(self, side: Side) -> None:
+        """Leaves out a side, whose lines have passed the rule before."""
+        left = [number for number, own in enumerate(self.sides) if own != side]
+        self.sides = tuple(self.sides[number] for number in left)
+        self.columns = self.sides
+        self.bounds = tuple(self.bounds[number] for number in left)
+
     def values(self, pairs: Pairs) -> Values:
         return np.stack([pairs.line_values(self, side, self.line_values) for side in self.sides])
 

@@ -46,7 +46,8 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
 
     finder = None if task.of.against is None else LeakFinder.of(task.of.against)
-    return cleaned_part(task, Cleaner(task.of.cleaning, task.of.context, task.of.name), finder, tick)
+    cleaner = Cleaner(task.of.cleaning, task.of.context, task.of.name, cleaned=task.cleaned)
+    return cleaned_part(task, cleaner, finder, tick)
 
 
 def cleaned_part(task: PartTask, cleaner: Cleaner, finder: LeakFinder | None, tick: Tick) -> PartResult:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from nmt_prep.base.artefacts import writing
 from nmt_prep.base.digests import sha256_of
-from nmt_prep.base.sides import SIDES
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.computed_rules import ComputedUse
 from nmt_prep.cleaning.dedup.records import ALL, Group
 from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
@@ -78,6 +78,11 @@ class PartTask:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yields the batches of the part."""
         return iter_pairs(self.part.path)
+
+    @property
+    def cleaned(self) -> Side | None:
+        """The side whose lines were cleaned before, if only one was."""
+        return None
 
     @property
     def stem(self) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from nmt_prep.base.artefacts import atomic_write, writing
 from nmt_prep.base.digests import seed_of
@@ -40,7 +39,7 @@ from nmt_prep.text.computed import Column, close_columns
 from nmt_prep.training.modifiers.draws import scrambled
 
 MADE = "made"  # The pass
-VERSION = 1  # To be increased if a pass would write other bytes
+VERSION = 2  # To be increased if a pass would write other bytes
 _MOST_COPIES, _FEW = 0.1, 9  # The share and the number of texts that give no warning
 
 
@@ -112,7 +111,7 @@ def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
     """Writes the texts for a slice of a part. It ticks for each pair."""
     counts, (text, ranking) = MadeTexts(), task.maker.columns(task.of.context)
     schema = pa.schema([pa.field(task.maker.side, pa.string())])
-    with atomic_write(task.output) as beside, writing(task.output), pq.ParquetWriter(beside, schema) as file:
+    with atomic_write(task.output) as beside, writing(task.output), pa.ipc.new_file(str(beside), schema) as file:
         for batch in task.batches([*SIDES, "row"]):
             given = batch.column(OTHER[task.maker.side])
             try:
@@ -154,9 +153,14 @@ class MadeTask(PartTask):
     side: Side
     texts: tuple[Path, ...]  # files with the lines of the side, in order
 
+    @property
+    def cleaned(self) -> Side:
+        return OTHER[self.side]
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         with writing(self.kept):
-            made = pa.concat_tables([pq.read_table(path) for path in self.texts]).column(self.side)
+            files = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self.texts]
+            made = pa.concat_tables([file.read_all() for file in files]).column(self.side)
         first = 0
         for batch in iter_pairs(self.part.path):
             lines = made.slice(first, len(batch)).combine_chunks()
@@ -194,7 +198,7 @@ def _slices(job: Job, work: CorpusWork) -> Iterator[TranslateTask]:
     salt = seed_of(f"translate/{job.config.seed}/{work.of.corpus}")
     for part, _ in work.parts:
         for name, first, pairs in slices(part, f"{work.split}-{part.path.stem}"):
-            output = job.scratch / TRANSLATE.name / f"{name}.parquet"
+            output = job.scratch / TRANSLATE.name / f"{name}.arrow"
             key = f"{TRANSLATE.name}-{name}"
             yield TranslateTask(key, work.of, part.path, first, pairs, output, maker, salt)
 

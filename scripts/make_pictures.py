@@ -27,17 +27,19 @@ class Picture(NamedTuple):
     script: str = ""  # JavaScript that shows the part
 
 
-_MOVE_LIMIT = """
+_MOVE_THRESHOLD = """
   const slider = document.querySelector('#cards input[aria-label*="length_ratio"][aria-label*="max"]');
   const exact = slider.nextSibling;
   exact.value = "6";
   exact.dispatchEvent(new Event("change"));
-  slider.closest(".rule").scrollIntoView({block: "center"});
+  document.querySelector(".notes").remove();
+  const panel = document.getElementById("rules"), rule = slider.closest(".rule");  // a scrolled page would be cut
+  panel.scrollTop += rule.getBoundingClientRect().top - panel.getBoundingClientRect().top - 120;
 """
 
 ALL = (
     Picture("report", "report/index.html", (1100, 960)),
-    Picture("try", "try.html", (1180, 640), _MOVE_LIMIT),
+    Picture("try", "try.html", (1180, 640), _MOVE_THRESHOLD),
 )
 
 _SOCIAL = """<!DOCTYPE html><meta charset="utf-8"><style>

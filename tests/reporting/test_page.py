@@ -145,7 +145,7 @@ def test_every_plot_has_a_name_a_sentence_and_a_table(text: str) -> None:
 def test_every_step_of_all_pairs_has_a_label(text: str) -> None:
     [figure] = re.findall("<figcaption><h3>All pairs of train.*?</figure>", text, re.DOTALL)
     labels = re.findall('<text [^>]*class="tick" text-anchor="(?:middle|start)"[^>]*>([^<]*)', figure)
-    assert sorted(labels) == ["dedup", "ids", "read", "rules", "tests", "valid"]
+    assert sorted(labels) == ["IDs", "dedup", "read", "rules", "tests", "valid"]
 
 
 def test_numbers_of_the_page_are_those_of_the_summary(toy: Path, text: str) -> None:

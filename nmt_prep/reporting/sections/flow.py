@@ -172,7 +172,7 @@ def _steps(flows: list[Json]) -> list[tuple[str, str, int]]:
         if lost:
             left -= lost
             steps.append((f"without {name}", label, left))
-    return [*steps, ("encoded", "ids", sum(flow["encoded"]["pairs"] for flow in flows if flow["encoded"]))]
+    return [*steps, ("encoded", "IDs", sum(flow["encoded"]["pairs"] for flow in flows if flow["encoded"]))]
 
 
 def _reasons(summary: Json) -> list[str]:

@@ -60,7 +60,7 @@ class ExtractSettings(Section):
     max_member_bytes: Amount = Field(100_000_000_000, ge=1)
     """an amount of bytes >= 1, such as 100GB: the maximum size of an archive member"""
 
-    max_ratio: ClassVar[int] = 250  # of the unpacked size of an archive to its own size
+    max_ratio: ClassVar[int] = 250  # of an archive's unpacked size to its own size
     max_members: ClassVar[int] = 1_000_000  # of an archive
 
 

@@ -199,7 +199,7 @@ class KeptGroup:
 
     number: int  # number of the row group in the other part
     pairs: int
-    left_out: tuple[int, ...]  # runs of the other pairs, as of lines in `LineGroup`
+    left_out: tuple[int, ...]  # runs of the other pairs, as `LineGroup` has runs of lines
 
 
 @dataclass(frozen=True)

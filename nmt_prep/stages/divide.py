@@ -40,7 +40,7 @@ from nmt_prep.stages.drawing import GOES, LIMIT, STAYS, Draw, DrawTask, Every, K
 from nmt_prep.text.blocks import text_bytes
 
 HELD_OUT, DUPLICATE = "held_out", "held_out_duplicate"
-_HELD = "held-out-"  # Start of the names of files of pairs that are held out
+_HELD = "held-out-"  # How the file names of held-out pairs begin
 
 
 DRAW = Round("draw", draw, Draw, words="drawing pairs")
@@ -54,7 +54,7 @@ class DivideTask:
     part: PairFile
     draw: Draw | None  # None for a corpus that only loses duplicates of pairs that are held out
     salt: int
-    first: int  # number of pairs of the corpus before the part
+    first: int  # pair count of the corpus before the part
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[tuple[pa.RecordBatch, Places]]:
         """Yields the batches of the part, and where each pair goes."""
@@ -154,7 +154,7 @@ class KeepTask(DivideTask):
     output: Path  # the file, without suffix
     beside: str  # path of the part, relative to the directory of the output
     hashes: tuple[Path, ...]  # hashes of the lines that are held out
-    lines: Path | None  # file of `hold_out` with the hashes and bytes of the lines of the part; None to read its text
+    lines: Path | None  # file of `hold_out` with the hashes and bytes of the part's lines; None to read its text
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def spans_by_size(lines: TextColumn, rows: Ragged, sizes: npt.NDArray[np.int64])
     totals = np.diff(sums[rows.offsets])
     known = totals == np.searchsorted(text, end) - start
     places = np.append(text, lines.offsets[-1])
-    at = start[line] + sums[:-1] - sums[rows.offsets[:-1]][line]  # of the first byte of each piece, in text
+    at = start[line] + sums[:-1] - sums[rows.offsets[:-1]][line]  # of each piece's first byte, in text
     begins = np.minimum(places[np.minimum(at, len(text))], end[line]) - first[line]
     last = np.minimum(at + sizes[rows.values] - 1, len(text) - 1)
     ends = np.where(sizes[rows.values] > 0, places[last] + 1 - first[line], begins)

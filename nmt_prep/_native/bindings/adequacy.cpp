@@ -1,4 +1,4 @@
-// Bindings of the classifier of incomplete translations: features of pairs, and trees.
+// Bindings of the incomplete-translation classifier: features of pairs, and trees.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 

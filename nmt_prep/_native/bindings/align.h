@@ -1,4 +1,4 @@
-// Shared by the bindings of word alignment and of values computed from alignments: numbered pairs, and models.
+// Shared by the bindings for word alignment and for values computed from alignments: numbered pairs, and models.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -22,7 +22,7 @@ inline void require(bool good, const char* message) {
     if (!good) throw nanobind::value_error(message);
 }
 
-// The four arrays of pairs of lines, checked.
+// The four arrays of line pairs, checked.
 struct HeldPairs {
     HeldPairs(Int32Array source_words, Int64Array source_bounds, Int32Array target_words, Int64Array target_bounds)
         : source(std::move(source_words)),
@@ -58,7 +58,7 @@ inline align::Counts counts_of(const Int64Array& counts) {
     return align::Counts(std::span(counts.data(), counts.size()));
 }
 
-// Counts of the slots of a table.
+// Counts of a table's slots.
 inline align::Counts slot_counts(const align::Table& table, const Int64Array& counts) {
     require(counts.size() == table.slots().size(), "there must be a count for each slot");
     return counts_of(counts);

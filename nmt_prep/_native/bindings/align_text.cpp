@@ -1,4 +1,4 @@
-// Bindings of the text of word alignment: words, columns of lines, links as text, and links of pieces.
+// Bindings of the text of word alignment: words, line columns, links as text, and piece links.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -26,7 +26,7 @@ void require(bool good, const char* message) {
     if (!good) throw nb::value_error(message);
 }
 
-// Returns hashes of words and stems, counts, and the number of words of each line.
+// Returns word hashes and stems, counts, and the word count of each line.
 auto count_words(const ByteArray& data, const Int64Array& offsets, bool spaces, unsigned stem, std::size_t threads) {
     const TextView text = text_view(data, offsets);
     std::vector<align::WordCount> words;
@@ -47,7 +47,7 @@ auto count_words(const ByteArray& data, const Int64Array& offsets, bool spaces, 
                       own_by_numpy(std::move(counts), words.size()), own_by_numpy(std::move(sizes), text.lines));
 }
 
-// Returns the first and last bytes of words within their lines, and the offsets of the words of each line.
+// Returns the first and last bytes of words within their lines, and the offsets of each line's words.
 auto word_spans(const ByteArray& data, const Int64Array& offsets, bool spaces) {
     const TextView text = text_view(data, offsets);
     std::vector<std::int32_t> begins;
@@ -90,7 +90,7 @@ auto split_columns(const ByteArray& data, const Int64Array& starts, const Int64A
                       wrong.columns);
 }
 
-// Returns the text of the links of each pair, and its offsets.
+// Returns the text of each pair's links, and its offsets.
 auto link_lines(const Int32Array& links, const Int64Array& offsets, const std::string& end, std::size_t threads) {
     require(links.size() % 2 == 0 && offsets.size() > 0, "links have two words each, and pairs have offsets");
     check_rows(offsets.data(), offsets.size(), links.size() / 2);
@@ -127,7 +127,7 @@ align::Stretches stretches(const SpanArrays& arrays) {
     return {{begins.data(), begins.size()}, {ends.data(), ends.size()}, {offsets.data(), offsets.size()}};
 }
 
-// Returns the numbers of linked pieces, in pairs, the offsets of the links of each line, and the number of lines that
+// Returns the numbers of linked pieces, in pairs, the offsets of each line's links, and the number of lines that
 // lack some.
 auto link_pieces(const Int32Array& links, const Int64Array& offsets, const SpanArrays& source_words,
                  const SpanArrays& target_words, const SpanArrays& source_pieces, const SpanArrays& target_pieces) {

@@ -16,7 +16,7 @@
 namespace nmt_prep {
 
 // An array whose type has a short name in signatures. nanobind joins names letter by letter when it is compiled, which
-// took a quarter of the time of compiling the bindings.
+// took a quarter of the bindings' compile time.
 template <class... Form>
 struct NamedArray : nanobind::ndarray<Form...> {
     using nanobind::ndarray<Form...>::ndarray;

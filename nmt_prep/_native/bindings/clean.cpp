@@ -105,7 +105,7 @@ Values repetitions(const HeldLines& held, std::size_t times, std::size_t min, st
         held, [&](const clean::Lines& lines, double* out) { clean::repetitions(lines, {times, min, max}, out, poll); });
 }
 
-// Returns the weights of the letters of each line, and the shares of letters in the scripts.
+// Returns the weights of each line's letters, and the shares of letters in the scripts.
 std::pair<Values, Values> script_weights(const HeldLines& held, const std::vector<std::uint8_t>& scripts) {
     const std::size_t size = held.lines.size();
     auto shares = std::make_unique<double[]>(size);

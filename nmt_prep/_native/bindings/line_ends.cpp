@@ -41,13 +41,13 @@ auto scan(const ByteArray& data) {
     return std::tuple(own_by_numpy(std::move(ends), count), valid, returns);
 }
 
-// Returns the number of newlines of a block of a file, and its hash.
+// Returns the newline count of a block of a file, and its hash.
 auto facts(const ByteArray& data) {
     const GilRelease unlocked;
     return std::pair(count_newlines(data.data(), data.size()), hash_block(data.data(), data.size()));
 }
 
-// Returns the text and the offsets of the lines of a block, as in an Arrow array of strings.
+// Returns the text and the offsets of a block's lines, as in an Arrow array of strings.
 auto split(const ByteArray& data, std::size_t lines, const Int64Array& left_out, bool strip_returns) {
     if (left_out.size() % 2 != 0) throw nb::value_error("left_out must have a first line and a number for each range");
     std::vector<LineRange> ranges(left_out.size() / 2);

@@ -54,7 +54,7 @@ void add(OneAtATime<TrainingText>& text, const ByteArray& data, const Int64Array
     text.use()->add(text_view(data, offsets), threads, poll);
 }
 
-// Returns code points and counts of the characters of a vocabulary, as `covered_characters`; nothing for a text without
+// Returns code points and counts of a vocabulary's characters, as `covered_characters`; nothing for a text without
 // characters. If a text consists of separate pieces only, it has the characters that mark their ends, but its
 // vocabulary is empty.
 std::optional<std::vector<std::pair<std::uint32_t, std::int64_t>>> covered(OneAtATime<TrainingText>& text,

@@ -51,7 +51,7 @@ struct HeldSide {
     DoubleArray lengths;
 };
 
-// Checked counts of links between the words of both sides.
+// Checked link counts between the words of both sides.
 struct HeldLinks {
     HeldLinks(Int64Array of_first, Int32Array of_others, FloatArray of_counts, FloatArray of_totals,
               FloatArray of_shares)

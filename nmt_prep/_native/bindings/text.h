@@ -1,4 +1,4 @@
-// Shared by the bindings of all dialects: columns of text, rows of ids, exceptions, interrupts.
+// Shared by the bindings of all dialects: text columns, rows of ids, exceptions, interrupts.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -32,7 +32,7 @@ void make_options(UnigramOptions* place, std::size_t size, std::size_t desired_s
     new (place) UnigramOptions{size, desired_size, seeds, shrinking_factor, sub_iterations, lanes, pieces};
 }
 
-// Returns pieces and scores, the best ones first. `characters`: as of `covered`. Frees the words of the text.
+// Returns pieces and scores, the best ones first. `characters`: as of `covered`. Frees the text's words.
 std::vector<std::pair<std::string, float>> learn_unigram(
     OneAtATime<TrainingText>& held, const UnigramOptions& options,
     const std::vector<std::pair<std::uint32_t, std::int64_t>>& characters, std::size_t threads,

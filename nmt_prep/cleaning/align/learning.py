@@ -280,7 +280,7 @@ def _with_cells(model: Model, arrays: Arrays, threads: int) -> Model:
 
 
 def _with_links(model: Model, arrays: Arrays, threads: int) -> Model:
-    # One step of expectation maximization. The evidence of a model in training is what is known beforehand (equal
+    # One step of expectation maximization. A model's evidence in training is what is known beforehand (equal
     # words, and the prior's counts), so it is added to the expected counts of every round. Diagonal rounds also drop
     # cells with hardly any counts, so the evidence has to follow the slots that are left.
     assert model.lexicon is not None

@@ -79,7 +79,7 @@ class Lexicon:
     """The lexical table, and the weights of jumps."""
 
     table: LexicalTable  # pairs of words with their probabilities
-    # weights of the jumps of target words within the source side, from the longest jump back to the longest jump ahead,
+    # jump weights of target words within the source side, from the longest jump back to the longest jump ahead,
     # then the weight of any longer jump: float32, shape `[ALIGN_JUMPS + 1]`
     forward: Weights
     backward: Weights  # jump weights of source words within the target side
@@ -94,7 +94,7 @@ class Model:
     vocabularies: tuple[Vocabulary, ...] = ()  # the known words of source and target; none before the first round
     share: float = 1.0  # share of pairs in the sample from which the lexical table is made
     lexicon: Lexicon | None = None  # None before the second round
-    # counts of links in the order of the table's slots: int64. A finished model has the counts of the text; a model in
+    # link counts in the order of the table's slots: int64. A finished model has the counts of the text; a model in
     # training has what is known beforehand: half a link for each pair of equal words, and the counts of the prior
     evidence: Integers = field(default_factory=lambda: np.empty(0, np.int64))
     prior: Model | None = None  # the model from which training starts, until the round that uses it

@@ -19,8 +19,8 @@ class Settings:
     pretokenized: bool = False  # True for words separated by ASCII white space
     # number of characters to which rare words are cut, so that their forms share counts; 0 to keep all words whole
     stem: int = 4
-    # maximum number of pairs of words in the lexical table. It bounds the memory of training, at about 40 bytes for
-    # each pair of words, whatever the number of pairs of lines.
+    # maximum number of word pairs in the lexical table. It bounds the memory of training, at about 40 bytes for
+    # each word pair, whatever the number of line pairs.
     table: int = 1 << 23
     jumps: bool = True  # True to learn the jumps from link to link, which improves links, but not scores
 

@@ -49,7 +49,7 @@ def words_of(lines: TextColumn, *, pretokenized: bool = False) -> Words:
 class Vocabulary:
     """The known words of a side."""
 
-    hashes: Hashes  # hashes of the words, in order of their IDs: uint64, shape `[words]`
+    hashes: Hashes  # word hashes, in ID order: uint64, shape `[words]`
     counts: Integers  # count of each word in the text: int64, shape `[words]`
 
     @classmethod

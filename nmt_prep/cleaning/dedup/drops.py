@@ -171,7 +171,7 @@ def with_repeated(batch: pa.RecordBatch, kept: npt.NDArray[np.bool_]) -> pa.Reco
     of the batch are left out.
     """
     # A row's segments are the ones before it since the last beginning: of a document, after a gap in the rows, or after
-    # a kept pair. `first` is the row of this beginning. All segments lie in one list in the order of rows, so those of
+    # a kept pair. `first` is the row of this beginning. All segments lie in one list in the row order, so those of
     # a kept pair are a stretch of it that ends before the pair, and `offsets` and `places` cut out its last `MOST`.
     count, rows = len(batch), batch.column("row").to_numpy()
     nothing = pa.array([[]] * (count + 1), pa.list_(pa.string()))

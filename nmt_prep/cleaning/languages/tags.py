@@ -130,7 +130,7 @@ class Expected:
         if accept_similar and asked is not None and own:
             similar = _similar_to(asked.language)
             own |= {number for number, label in enumerate(spoken) if label and label.language in similar} - of_other
-        # indexes of the labels of the language and of accepted similar languages; empty if the model does not know the
+        # label indexes of the language and accepted similar languages; empty if the model does not know the
         # language
         self.own = sorted(own)
         self.chinese = chinese_script(tag)

@@ -111,7 +111,7 @@ _FORMAT = 1
 
 # Compiled parts without text: they name the lines of files that are read in place.
 #
-# Such a part is a JSON file. For each row group it has the ranges of bytes in the files of the two sides, and the lines
+# Such a part is a JSON file. For each row group it has the byte ranges in the files of the two sides, and the lines
 # in them that are not pairs. For each side it has hashes of the steps (stretches of equal size) of the file, against
 # which readers check the bytes. Links beside the parts point to the files, so that the bytes of a part do not depend on
 # where the files are.

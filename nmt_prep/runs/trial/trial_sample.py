@@ -42,7 +42,7 @@ from nmt_prep.stages.pair_files import compiled_files, compiled_pairs
 
 LEAST, MOST = 500, 20_000  # Minimum number of pairs per corpus, and maximum number of pairs in all
 
-SCORES = "scores."  # Prefix of the keys of a reader's score columns
+SCORES = "scores."  # Key prefix of a reader's score columns
 
 Rows: TypeAlias = "npt.NDArray[np.int64]"
 

@@ -80,7 +80,7 @@ class CleanOutput:
     # counts of lines in corpora that a program translates, before it does, by split and corpus name
     untranslated: dict[str, dict[str, CleanCounts]] = field(default_factory=dict)
     translations: dict[str, dict[str, MadeTexts]] = field(default_factory=dict)  # counts of the translations, likewise
-    # by split, the number of pairs of one corpus in another, before duplicates are dropped; empty where pairs are not
+    # by split, the pair count of one corpus in another, before duplicates are dropped; empty where pairs are not
     # compared
     overlap: dict[str, Overlap] = field(default_factory=dict)
 

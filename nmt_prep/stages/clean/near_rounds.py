@@ -139,7 +139,7 @@ def write_bands(task: NearTask, tick: Tick) -> int:
 
 # Round 2. Records with the same hash are a bucket. Each is compared with the best of the bucket only, so that a bucket
 # costs linear time, and an edge always leads from the worse pair to the better one. That makes the result independent
-# of the order of parts, and free of cycles. Text is not here, only places: each edge goes to the part of its worse
+# of the part order, and free of cycles. Text is not here, only places: each edge goes to the part of its worse
 # pair, where it is verified, and the better pair's part is asked to send the text there.
 def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
     """Writes the candidates in a range of hashes, and requests for text. It ticks for each record."""
@@ -155,7 +155,7 @@ def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
     return counts
 
 
-# Round 3. The requests are sorted by place, and so are the pairs of a part: the requests of a batch are one slice. The
+# Round 3. The requests are sorted by place, and so are the pairs of a part: a batch's requests are one slice. The
 # slice is cut again, because many parts may request the same long text, which is then written once for each of them.
 def answer_requests(task: NearTask, tick: Tick) -> int:
     """Writes the text of the requested pairs in a part; returns the request count. It ticks for each pair."""

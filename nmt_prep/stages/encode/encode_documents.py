@@ -42,7 +42,7 @@ class FindTask:
     # the previous part of the same corpus; None for the first one, and for a corpus without documents
     before: PairFile | None
     named: bool  # true if the corpus has documents
-    notes: Path  # prefix of the names of files to write
+    notes: Path  # prefix of the file names to write
 
 
 def find_documents(task: FindTask, tick: Tick) -> bool:

@@ -25,7 +25,7 @@ class ByteBPEVocabulary:
     """Everything that determines the ids of a text."""
 
     tokens: tuple[bytes, ...]  # the token bytes of each ID; empty for added tokens and for unused IDs
-    # left, right and merged ID of each merge, in order of merge rank; int32, shape `[merges, 3]`
+    # left, right and merged ID per merge, by merge rank; int32, shape `[merges, 3]`
     merges: npt.NDArray[np.int32]
     added: Mapping[str, AddedToken] = field(default_factory=dict)  # added tokens by name
     # settings for splitting lines into pretokens

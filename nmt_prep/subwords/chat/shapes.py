@@ -78,7 +78,7 @@ class Shapes:
     """The shapes of a template for one system turn."""
 
     only: TurnShape
-    # shapes of the first turn among several, of later turns, and of the last turn; or why there are none
+    # shapes for the first turn among several, later turns and the last turn; or why there are none
     several: tuple[TurnShape, TurnShape, TurnShape] | str
     user: Treatment  # what the template does with the text of a user
     answer: Treatment  # likewise for answers

@@ -28,7 +28,7 @@ from nmt_prep.subwords.tokenizer_json import SPACE
 
 _WORDS = r" ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+"  # Only letters are merged
 
-_MARGIN = 0.01  # of the score of a new unigram piece; larger than the rounding of sums of scores in long lines
+_MARGIN = 0.01  # of a new unigram piece's score; larger than the rounding of score sums in long lines
 _MOST_BYTES = 4  # of a character
 _LEAST = 2  # occurrences of a pair to merge
 # Share of the words of other languages that all merges together may change: less than the 0.1 % that is promised, since

@@ -234,7 +234,7 @@ def _with_escapes(spans: PieceSpans, lines: TextColumn, rows: Ragged, pieces: Se
 def _places(line: str, pieces: Sequence[str]) -> tuple[list[int], list[int]] | None:
     """Returns the byte offsets in a line where its pieces begin and end; None if the pieces do not spell the line."""
     at = [0, *accumulate(len(character.encode()) for character in line)]
-    begins, ends = list[int](), list[int]()  # of each character of the joined pieces
+    begins, ends = list[int](), list[int]()  # of each character in the joined pieces
     place = 0
     for unit in _UNIT.finditer("".join(pieces)):
         ended = unit[0] == "_"  # the mark at the end of a token, which has no text

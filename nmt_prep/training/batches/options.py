@@ -246,7 +246,7 @@ class Buckets(NamedTuple):
 class BatchRule(NamedTuple):
     """The limits of a batch. A pair's length is the length of its longer side."""
 
-    # maximum of the number of pairs times the longest length; a longer pair forms a batch alone. Not used with
+    # maximum of the pair count times the longest length; a longer pair forms a batch alone. Not used with
     # `buckets`.
     tokens: int
     pairs: int | None = None  # pairs (rows, if packed) in a batch, instead of `tokens`

@@ -133,7 +133,7 @@ def id_type(pieces: int, wide: IdType) -> IdType:
 
 
 # An index lists all lengths and then all offsets, so offsets are known only at the end. Lengths are written as they
-# come, and read back in blocks to sum them up: memory does not grow with the number of sequences. Only the number of
+# come, and read back in blocks to sum them up: memory does not grow with the sequence count. Only the number of
 # sequences, in the header, must be known before.
 class SequenceFile:
     """A ``.bin`` file and its ``.idx`` file while they are written."""

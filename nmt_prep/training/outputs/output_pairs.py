@@ -60,7 +60,7 @@ class TextBatch:
     sources: pa.Array  # lines of the source side, a `large_string` array
     targets: pa.Array  # lines of the target side, a `large_string` array
     corpora: npt.NDArray[np.int32]  # corpus index of each pair: int32, shape `[pairs]`
-    # links of the pieces of each pair, such as `0-0 1-2`, or its rejected translation, empty for none: a `large_string`
+    # links of each pair's pieces, such as `0-0 1-2`, or its rejected translation, empty for none: a `large_string`
     # array; None for no links
     links: pa.Array | None = None
     weights: npt.NDArray[np.float32] | None = None  # as in `IdBatch`

@@ -43,7 +43,7 @@ _BLOCK_BYTES = 32
 # With the index, training code can compute the batches of an epoch (to resume at one of them, or to give all workers
 # equally many) while reading a hundredth of the bytes. The file `index/<shard>.index` holds, little-endian:
 #
-# - for each pair, in the order of the shard, three uint16: tokens of the source, tokens of the target, number of the
+# - for each pair, in the shard's order, three uint16: tokens of the source, tokens of the target, number of the
 #   corpus; 65,535 stands for itself and all larger values;
 # - for each block (a record of layout `chunk` or `packed`, 256 records with layout `example`) four int64: its offset
 #   in the shard, and its numbers of records, pairs and rows (0 if pairs are not packed); rows do not count pairs longer

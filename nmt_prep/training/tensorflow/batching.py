@@ -193,7 +193,7 @@ class BatchedInputWithColumns(NamedTuple):
     weights: tf.Tensor | None = None  # float32, shape `[rows]`: weight of each pair in the loss; None without weights
     # int32, shape `[rows]`: target count among each row's segments; None for single pairs
     segments: tf.Tensor | None = None
-    # int32, shape `[rows]`: number of ids at the start of `target_output` that do not count as target; None without
+    # int32, shape `[rows]`: how many IDs at the start of `target_output` do not count as target; None without
     # context
     context: tf.Tensor | None = None
     # int32, shape `[rows, 2 * most parts]`: begins and ends of the parts of `target_output` that do not count as

@@ -32,7 +32,7 @@ struct Origins {
     const std::int32_t* places;  // two for each judged pair; null if judged pair i is pair i of the sample
 };
 
-// Adds the words of pairs to the sums of both sides. The values of pair i are computed without `copies[i]` times its
+// Adds the pairs' words to both sides' sums. The values of pair i are computed without `copies[i]` times its
 // own counts. Sums do not depend on the number of threads.
 void count_words(const align::Pairs& pairs, const std::int64_t* copies, const align::Parameters& parameters,
                  const align::Evidence& evidence, const WordSums& source, const WordSums& target, std::size_t threads,
@@ -45,7 +45,7 @@ struct Context {
     LengthRatios ratios;
 };
 
-// Writes kFeatures values for each pair, and its gaps: for each side begin and end of the run of words with the weakest
+// Writes kFeatures values for each pair, and its gaps: for each side begin and end of the word run with the weakest
 // counterpart on the other side, or 0 and 0. Features of pairs with an empty side are 0.
 void features(const MarkedPairs& judged, const Origins& origins, const Context& context, double* out,
               std::int32_t* gaps, std::size_t threads, const Poll& poll);

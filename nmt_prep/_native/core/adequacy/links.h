@@ -1,4 +1,4 @@
-// Values of the words of a pair, and links between words that are each other's best counterpart.
+// Values of a pair's words, and links between words that are each other's best counterpart.
 #pragma once
 
 #include <cstddef>

@@ -10,14 +10,14 @@ namespace nmt_prep::adequacy {
 
 inline constexpr std::size_t kSideFeatures = 15;
 
-// Indexes of some features of a side.
+// Indexes of some side features.
 inline constexpr std::size_t kValue = 0;
 inline constexpr std::size_t kDeficit = 2;
 inline constexpr std::size_t kWorstWord = 6;
 inline constexpr std::size_t kUnlinkedRun = 7;
 inline constexpr std::size_t kGap = 9;
 
-// Sums over the occurrences of the words of a side in a text.
+// Sums over the occurrences of a side's words in a text.
 struct WordSums {
     std::int64_t* values;  // in units of 1 / kOne
     std::int64_t* links;   // occurrences with a link
@@ -28,7 +28,7 @@ struct WordSums {
 // A value in the units of sums.
 std::int64_t fixed(double value);
 
-// Usual values and links of the words of a side.
+// Usual values and links of a side's words.
 struct UsualWords {
     // shares: the share of each word in the text.
     UsualWords(const WordSums& sums, const float* shares);

@@ -1,4 +1,4 @@
-// Features of the lengths, numbers and punctuation of both sides of a pair.
+// Features for the lengths, numbers and punctuation on both sides of a pair.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct LengthRatios {
     double characters;
 };
 
-// The marks of the words of a side (align/marks.h).
+// A side's word marks (align/marks.h).
 struct SideMarks {
     const std::uint32_t* marks;
     std::size_t size;
@@ -38,7 +38,7 @@ class TextJudge {
         void fill(const SideMarks& side);
         double of(align::MarkKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
 
-        std::array<double, 16> kinds{};  // number of marks of each kind
+        std::array<double, 16> kinds{};  // mark count per kind
         double characters = 0;
         align::MarkKind end = align::MarkKind::kWord;  // last mark that is not a quote or bracket
         std::vector<std::uint32_t> numbers;            // digits, in ascending order

@@ -1,4 +1,4 @@
-// Boosted decision trees for two classes. Sums of gradients are sums of integers, so the same rows give the same trees.
+// Boosted decision trees for two classes. Gradient sums are integer sums, so the same rows give the same trees.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace nmt_prep::adequacy {
 
-// Number of bins of a feature.
+// Bins per feature.
 inline constexpr std::size_t kBins = 64;
 
 // Nodes of trees: an inner node has a feature, and children `child` (feature <= bound) and `child` + 1; a leaf has
@@ -25,10 +25,10 @@ struct Nodes {
 
 struct Boosting {
     std::size_t trees;
-    std::size_t leaves;     // maximum number of leaves of a tree
-    double rate;            // learning rate: factor of the values of leaves
+    std::size_t leaves;     // maximum leaves per tree
+    double rate;            // learning rate: factor for leaf values
     double penalty;         // regularization: added to the curvature of a leaf
-    std::int64_t smallest;  // minimum number of rows of a leaf
+    std::int64_t smallest;  // minimum row count of a leaf
 };
 
 // Binned rows: bins[feature * rows + row].
@@ -68,7 +68,7 @@ class Trees {
     std::size_t features_;
 };
 
-// Writes the log-odds of rows of features.
+// Writes the log-odds of feature rows.
 void predict(const Trees& trees, std::span<const double> rows, double* out, std::size_t threads, const Poll& poll);
 
 }  // namespace nmt_prep::adequacy

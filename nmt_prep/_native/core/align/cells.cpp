@@ -104,7 +104,7 @@ class RowSums {
     std::vector<std::int32_t> touched_;
 };
 
-// Weight of a pair of positions in a pair of lines, as a count of at least 1.
+// Weight of a position pair in a line pair, as a count of at least 1.
 std::int64_t weighted(float weight, const Pair& pair) {
     const auto longer = static_cast<float>(std::max(pair.sources, pair.targets));
     return static_cast<std::int64_t>(weight / longer * static_cast<float>(kOne)) + 1;
@@ -163,7 +163,7 @@ CellCounts count_cells(const Pairs& pairs, Sample sample, std::size_t rows, std:
     const Occurrences occurrences = occurrences_of(pairs, sample, rows);
     const Slopes source(pairs.source_offsets, pairs.size, steepness);
     const Slopes target(pairs.target_offsets, pairs.size, steepness);
-    // Runs of rows with similar numbers of occurrences.
+    // Runs of rows with similar occurrence counts.
     const std::int64_t share = std::max<std::int64_t>(occurrences.first[rows] / 256, 1);
     std::vector<std::size_t> bounds{0};
     for (std::size_t row = 0; row < rows; ++row)

@@ -21,7 +21,7 @@ struct Expected {
     std::array<std::int64_t, kJumps + 1> backward{};
 };
 
-// Adds the expected numbers of agreed links of pairs. Sums do not depend on the number of threads. Leaves out pairs
+// Adds the expected numbers of agreed links. Sums do not depend on the thread count. Leaves out pairs
 // with an empty side, and pairs that are too long.
 void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expected& expected, std::size_t threads,
             const Poll& poll);

@@ -1,4 +1,4 @@
-// A filter of the cells of a table, which excludes most missing cells without a search.
+// A filter of a table's cells, which excludes most missing cells without a search.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class CellFilter {
 
     struct Row {
         std::size_t first;    // its first word of bits
-        std::uint32_t shift;  // number of ignored bits of a mixed word; 0 in a row without cells
+        std::uint32_t shift;  // ignored bit count of a mixed word; 0 in a row without cells
     };
     std::vector<Row> rows_;
     LargeVector<std::uint32_t> bits_;

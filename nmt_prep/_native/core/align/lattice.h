@@ -11,7 +11,7 @@
 
 namespace nmt_prep::align {
 
-// Groups of pairs of similar sizes, to be computed together, the largest first: group g has order[bounds[g], bounds[g +
+// Pair groups of similar sizes, to be computed together, the largest first: group g has order[bounds[g], bounds[g +
 // 1]). Pairs with an empty side, and pairs that are too long, are in no group.
 struct Groups {
     std::vector<std::uint32_t> order;
@@ -24,7 +24,7 @@ struct Groups {
 };
 Groups groups_of(const Pairs& pairs);
 
-// Words of a pair of the group that have a cell, and its slot.
+// Words of a pair in the group that have a cell, and its slot.
 struct Known {
     std::uint32_t lane;  // index of the pair in its group
     std::uint32_t source;
@@ -38,12 +38,12 @@ class Lattice {
    public:
     explicit Lattice(const Parameters& parameters) : parameters_(parameters) {}
 
-    // Looks up the cells of a group of pairs.
+    // Looks up the cells for a group of pairs.
     void look_up(const Pairs& pairs, std::span<const std::uint32_t> group);
     std::span<const Pair> pairs() const { return pairs_; }
 
     // Compute posteriors of target words with source words as states, and the reverse; solve_forward comes first.
-    // Unless `counts` is null, they add the expected number of jumps of each width, and of wider jumps (the last
+    // Unless `counts` is null, they add the expected jump count for each width, and for wider jumps (the last
     // element), as multiples of kOne.
     void solve_forward(std::int64_t* counts);
     void solve_backward(std::int64_t* counts);

@@ -69,12 +69,12 @@ class Grid {
     std::vector<std::uint8_t> source_linked_, target_linked_;
 };
 
-// Links the words of groups of pairs; reuses its memory.
+// Links the words of pair groups; reuses its memory.
 class Linker {
    public:
     Linker(const Parameters& parameters, Symmetrization how) : lattice_(parameters), how_(how) {}
 
-    // Appends the links of the pairs of a group to links, and sets their numbers in sizes.
+    // Appends the links of a group's pairs to links, and sets their numbers in sizes.
     void link(const Pairs& pairs, std::span<const std::uint32_t> group, std::vector<Link>& links,
               std::vector<std::uint32_t>& sizes) {
         lattice_.look_up(pairs, group);

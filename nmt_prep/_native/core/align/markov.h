@@ -6,7 +6,7 @@
 
 namespace nmt_prep::align {
 
-// Widths of jumps with probabilities of their own: from -kWidest to kWidest words.
+// Jump widths with their own probabilities: from -kWidest to kWidest words.
 inline constexpr std::ptrdiff_t kWidest = 7;
 inline constexpr std::size_t kJumps = 2 * kWidest + 1;
 
@@ -20,7 +20,7 @@ struct Jumps {
 inline constexpr std::size_t kLanes = 8;
 
 // Models of several pairs. Arrays have `lanes` values for each step, state, or step and state: [steps][states][lanes].
-// They begin at a multiple of the size of a row of lanes. Steps and states that a lane lacks have emissions, first
+// They begin at a multiple of a lane row's size. Steps and states that a lane lacks have emissions, first
 // probabilities and inverses of 0; their results are unspecified. The results of a lane do not depend on other lanes or
 // on the processor.
 struct Models {

@@ -57,7 +57,7 @@ MarkKind kind_of(char32_t point) {
     return word ? MarkKind::kWord : MarkKind::kOther;
 }
 
-// The value of a decimal digit: blocks of digits begin at a multiple of 16, or at 6 after it.
+// The value of a decimal digit: digit blocks begin at a multiple of 16, or at 6 after it.
 std::uint32_t digit_of(char32_t point) {
     const std::uint32_t low = point & 15;
     return low < 10 && (low < 6 || !Properties::of(point + 15 - low).decimal()) ? low : low - 6;

@@ -1,4 +1,4 @@
-// Marks of words: kinds of punctuation and values of numbers, which the model of word alignment does not distinguish.
+// Word marks: punctuation kinds and number values, which the word alignment model does not distinguish.
 #pragma once
 
 #include <cstdint>

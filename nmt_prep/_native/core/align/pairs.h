@@ -1,4 +1,4 @@
-// Batches of pairs as numbers of words.
+// Pair batches as numbers of words.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,11 @@
 
 namespace nmt_prep::align {
 
-// Limits of aligned pairs: words of a side, and pairs of words.
+// Limits for aligned pairs: words per side, and word pairs.
 inline constexpr std::size_t kMostWords = 2048;
 inline constexpr std::size_t kMostCells = std::size_t{1} << 19;
 
-// Words of both sides of a pair.
+// Words on both sides of a pair.
 struct Pair {
     const std::int32_t* source;
     std::size_t sources;

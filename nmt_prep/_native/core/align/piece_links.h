@@ -1,4 +1,4 @@
-// Links of pieces, from links of words: two pieces are linked if they overlap with linked words.
+// Piece links, from links of words: two pieces are linked if they overlap with linked words.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 namespace nmt_prep::align {
 
-// Bounds of runs of rows with about `size` elements per run; row i has the elements [offsets[i], offsets[i + 1]).
+// Bounds of row runs with about `size` elements per run; row i has the elements [offsets[i], offsets[i + 1]).
 inline std::vector<std::size_t> row_runs(std::span<const std::int64_t> offsets, std::int64_t size) {
     constexpr std::size_t kMostRows = std::size_t{1} << 14;
     const std::size_t rows = offsets.size() - 1;

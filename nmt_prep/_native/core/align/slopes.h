@@ -11,7 +11,7 @@
 
 namespace nmt_prep::align {
 
-// exp(steepness x) and exp(-steepness x) of the positions x of a side.
+// exp(steepness x) and exp(-steepness x) for a side's positions x.
 struct Slope {
     void fill(std::size_t size, double steepness) {
         up.resize(size);
@@ -32,7 +32,7 @@ struct Weighted {
     float value;   // sum of the weights times the values
 };
 
-// Sums by the weights of a pair of lines, without an exponential for each pair of positions. Exponentials of short
+// Sums by the weights of a line pair, without an exponential for each position pair. Exponentials of short
 // sides are cached.
 class Diagonal {
    public:

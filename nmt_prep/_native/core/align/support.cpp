@@ -105,7 +105,7 @@ void Support::leave_out(const Pair& pair, std::span<const Origin> origins) {
     for (SupportedCell& cell : cells_) cell.count -= own_[first_source_[cell.source] * n + first_target_[cell.target]];
 }
 
-// Values of the words of a side. The sums are sums of weights over the other side.
+// Values of a side's words. The sums are weight sums over the other side.
 void Support::value(const std::int32_t* words, const float* shares, const std::vector<float>& given,
                     const std::vector<Weighted>& sums, std::vector<double>& values) const {
     values.resize(given.size());

@@ -1,4 +1,4 @@
-// Support of the words of a pair by the other side, from which scores are computed.
+// Support of a pair's words by the other side, from which scores are computed.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class Support {
     // The pair as it is judged: long sides are cut.
     static Pair cut(Pair pair);
 
-    // Computes the values of the words of a pair, which must not be empty: log(p(word | other side) / p(word)), without
+    // Computes the values of a pair's words, which must not be empty: log(p(word | other side) / p(word)), without
     // the counts of the origins. Origins that are too long were not counted.
     void judge(const Pair& pair, std::span<const Origin> origins);
 

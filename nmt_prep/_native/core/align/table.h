@@ -53,7 +53,7 @@ struct CellCounts {
     std::vector<std::int64_t> counts;
 };
 
-// A row for each source word. A row is a table with open addressing and a power of two of slots; the slot of a cell
+// A row for each source word. A row is a table with open addressing and a power of two of slots; a cell's slot
 // depends on the cells of the row alone. A table is checked when it is made, and never changes.
 class Table {
    public:
@@ -72,7 +72,7 @@ class Table {
     const std::vector<std::int64_t>& first() const { return first_; }
     const LargeVector<Cell>& slots() const { return slots_; }
 
-    // Returns counts of cells in the order of the slots, without cells that the table lacks. Requires the number of
+    // Returns counts of cells in the slots' order, without cells that the table lacks. Requires the number of
     // rows of the table.
     std::vector<std::int64_t> placed(const CellRows& rows, std::size_t threads = 1) const;
 
@@ -138,7 +138,7 @@ struct Table::Reduced {
     std::vector<std::int64_t> others;  // other counts, in the order of the table's slots
 };
 
-// Totals of the counts of rows and columns of a table.
+// Count totals for a table's rows and columns.
 struct Totals {
     std::vector<std::int64_t> rows, columns;
 };

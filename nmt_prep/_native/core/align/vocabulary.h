@@ -1,4 +1,4 @@
-// Counts of words, and the numbers of the words that a model knows.
+// Word counts, and the numbers of the words that a model knows.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct WordCount {
 };
 
 // The distinct words of lines, by ascending hash. Throws InvalidTextError naming a line that is not UTF-8.
-// Writes the number of words of each line to sizes.
+// Writes the word count of each line to sizes.
 std::vector<WordCount> count_words(const TextView& text, WordRule rule, std::int64_t* sizes, std::size_t threads);
 
 // Number of a word that the vocabulary lacks.
@@ -47,7 +47,7 @@ struct EncodedLines {
     std::vector<std::int64_t> offsets;
 };
 
-// The numbers of the words of each line, and if wanted their marks. Throws InvalidTextError naming a line that is not
+// The numbers of each line's words, and if wanted their marks. Throws InvalidTextError naming a line that is not
 // UTF-8.
 EncodedLines encode_words(const TextView& text, WordRule rule, const Vocabulary& vocabulary, bool marks,
                           std::size_t threads);

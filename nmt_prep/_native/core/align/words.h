@@ -1,4 +1,4 @@
-// Words of a line, for alignment: byte ranges, and hashes of the folded word and of its stem.
+// Words of a line, for alignment: byte ranges, and hashes of the folded word and its stem.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace nmt_prep::align {
 
-// The division of lines into words, and of words into stems.
+// How lines are divided into words, and words into stems.
 struct WordRule {
     bool spaces;    // True for words separated by ASCII white space
     unsigned stem;  // characters of a stem, where a Hangul syllable counts as two; 0 to keep words whole
 };
 
-// A word: its bytes [begin, end) within the line, and hashes of the folded word and of its stem.
+// A word: its bytes [begin, end) within the line, and hashes of the folded word and its stem.
 struct Word {
     std::uint32_t begin;
     std::uint32_t end;
@@ -30,7 +30,7 @@ struct Place {
     std::uint32_t end;
 };
 
-// Replaces `places` by the byte ranges of the words of a line of well-formed UTF-8 of less than 4 GiB. With `spaces`,
+// Replaces `places` by the byte ranges of a line's words: well-formed UTF-8 below 4 GiB. With `spaces`,
 // words are separated by ASCII white space.
 void find_words(const std::uint8_t* begin, const std::uint8_t* end, bool spaces, std::vector<Place>& places);
 
@@ -39,7 +39,7 @@ class WordSplitter {
    public:
     explicit WordSplitter(WordRule rule) : rule_(rule) {}
 
-    // Returns the words of a line of well-formed UTF-8 of less than 4 GiB, valid until the next call.
+    // Returns a line's words, in well-formed UTF-8 below 4 GiB, valid until the next call.
     const std::vector<Word>& split(const std::uint8_t* begin, const std::uint8_t* end);
 
    private:

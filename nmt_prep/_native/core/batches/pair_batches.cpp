@@ -15,7 +15,7 @@ PairBatchOptions checked(const PairBatchOptions& options) {
     return options;
 }
 
-// Hands out the ids of the rows of a side, one row after the other.
+// Hands out the ids of a side's rows, one row after the other.
 class RowReader {
    public:
     RowReader(const IdRows& rows, std::int64_t width) : rows_(rows), width_(width) {}

@@ -1,4 +1,4 @@
-// Shuffles pairs of rows as they arrive, and forms padded batches of pairs of similar length.
+// Shuffles pairs of rows as they arrive, and forms padded pair batches of similar length.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace nmt_prep {
 struct PairBatchOptions {
     std::int64_t buffer_size;   // pairs in the shuffle buffer
     std::int64_t batch_size;    // pairs in a batch
-    std::int64_t buckets;       // number of the bucket of the longest pairs; 0 for a single bucket
+    std::int64_t buckets;       // index of the bucket with the longest pairs; 0 for a single bucket
     std::int64_t bucket_width;  // number of lengths in every other bucket
     std::int64_t source_width;  // ids of each item of a source
     std::int64_t drains;        // calls of `drain` at the end
@@ -57,7 +57,7 @@ class AlignedIds {
 struct PaddedBatches {
     AlignedIds source, target_input, target_output;
     AlignedIds source_lengths, target_lengths;
-    // For each batch, kPlace numbers: first length and number of lengths; first id, number of ids, rows and columns of
+    // For each batch, kPlace numbers: first length and number of lengths; first id, ID count, rows and columns of
     // the source; and the same four numbers for each of the two targets.
     static constexpr std::size_t kPlace = 10;
     std::vector<std::int64_t> places;

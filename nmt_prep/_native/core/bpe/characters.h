@@ -1,4 +1,4 @@
-// Symbols of characters of up to three bytes, so that merging can begin with characters instead of bytes.
+// Symbols for characters with up to three bytes, so that merging can begin with characters instead of bytes.
 //
 // Merging inside a character first is exact unless a merge across its boundary has a better rank: at each step, every
 // merge of an outermost symbol with an outer neighbour must have a higher rank than the step itself, and the final

@@ -29,7 +29,7 @@ inline Character read_character(const std::uint8_t* at) {
     const std::uint32_t lead = at[0];
     if (lead < 0x80) return {lead, 1, lead};
     const std::uint32_t second = at[1];
-    // The sum of the marker bits of all bytes is subtracted at once.
+    // The sum of all bytes' marker bits is subtracted at once.
     if (lead < 0xE0) return {lead | second << 8, 2, (lead << 6) + second - ((0xC0 << 6) + 0x80)};
     const std::uint32_t third = at[2];
     const std::uint32_t three = lead | second << 8 | third << 16;
@@ -79,7 +79,7 @@ class CutTable {
     bool may_cross_in_part(const Character& left, const Character& right, unsigned ways) const;
 
     std::vector<Ways> ways_;              // by code point; the last entry is for all characters of four bytes
-    std::vector<std::uint64_t> crossed_;  // bits, by hash of the parts of tokens on both sides of a boundary
+    std::vector<std::uint64_t> crossed_;  // bits, by hash of the token parts on both sides of a boundary
     unsigned shift_ = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace nmt_prep::bpe {
 
-// A random number for dropout: a keyed hash of the place of the merge, so that the order of draws does not matter.
+// A random number for dropout: a keyed hash of the merge's place, so that the order of draws does not matter.
 inline std::uint64_t draw(std::uint64_t key, std::uint64_t a, std::uint64_t b) {
     return mix_bits(mix_bits(key ^ 0x9E3779B97F4A7C15u, a ^ 0xD1B54A32D192ED03u), b ^ 0xA0761D6478BD642Fu);
 }

@@ -40,7 +40,7 @@ class KnownPairs {
     // stays in the table; the pointer is valid until the next add.
     PairList* take(std::int64_t floor);
 
-    // Prefetches the places of the next pair of the queue, which its merge reads.
+    // Prefetches the places of the queue's next pair, which its merge reads.
     void prefetch_next() const {
         if (!active_.empty()) __builtin_prefetch(pairs_[active_.front().number].places);
     }

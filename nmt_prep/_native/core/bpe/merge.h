@@ -15,7 +15,7 @@
 
 namespace nmt_prep::bpe {
 
-// Result of a lookup of two neighbours: the merge's priority (lower goes first) in the upper half, the resulting symbol
+// Result of looking up two neighbors: the merge's priority (lower goes first) in the upper half, the resulting symbol
 // in the lower. Equal priorities are allowed.
 using Merge = std::uint64_t;
 inline constexpr Merge kNoMerge = ~Merge{0};
@@ -88,7 +88,7 @@ class Merger {
     }
 
     std::vector<Node> nodes_;
-    // Priority, then position; an entry is out of date if the merge of the node has another priority.
+    // Priority, then position; an entry is out of date if the node's merge has another priority.
     std::vector<std::uint64_t> heap_;
     std::vector<std::uint64_t> dropped_;
 };

@@ -1,4 +1,4 @@
-// Cache of the outcomes of BPE-dropout for words: bounded, for one thread at a time. Results never depend on the
+// Cache for the outcomes of BPE-dropout for words: bounded, for one thread at a time. Results never depend on the
 // content of the cache.
 //
 // The outcomes of a word are a tree. The root skips no merge. A child of an outcome also skips one of the merges that
@@ -112,7 +112,7 @@ class OutcomeCache {
     bool contains(const Word& word) const { return !words_.view(word.hash, word.text, word.size).empty(); }
 
     // Returns the symbols of the outcome that decisions lead to; for an unknown outcome no symbols, and its path.
-    // decide(outcome) returns the number of merges of an outcome before the first skipped merge; all of them if none is
+    // decide(outcome) returns the merge count of an outcome before the first skipped merge; all of them if none is
     // skipped.
     template <class Decide>
     std::span<const std::int32_t> find(const Word& word, const Decide& decide, Path& path) const {

@@ -8,12 +8,12 @@
 namespace nmt_prep::bpe {
 namespace {
 
-// The first floor is this fraction of the number of all pairs. It is then divided by kFloorStep, and halved towards the
+// The first floor is this fraction of all pairs. It is then divided by kFloorStep, and halved towards the
 // end, where each step finds many more pairs.
 constexpr std::int64_t kFirstFloor = 16384;
 constexpr std::int64_t kFloorStep = 32;
 constexpr std::int64_t kHalvedFrom = 4;
-constexpr std::size_t kMaxBytes = std::size_t{1} << 28;  // of the texts of all merges
+constexpr std::size_t kMaxBytes = std::size_t{1} << 28;  // of all merge texts
 constexpr std::size_t kAhead = 8;  // number of places whose text is fetched from memory ahead of time
 
 }  // namespace

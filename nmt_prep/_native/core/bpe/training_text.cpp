@@ -164,7 +164,7 @@ class TrainingText::Listing {
         });
     }
 
-    // Returns the first symbols of `shares` shares with about the same number of pairs, and the end of the last share.
+    // Returns the first symbols of `shares` shares with about the same pair count, and the end of the last share.
     std::vector<std::size_t> cut(std::size_t shares) const {
         std::vector<std::size_t> bounds{0};
         const auto& starts = ranges_.front().starts;

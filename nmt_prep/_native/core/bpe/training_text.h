@@ -56,7 +56,7 @@ class TrainingText {
     std::uint32_t length(std::int32_t symbol) const { return lengths_[static_cast<std::size_t>(symbol)]; }
     std::int32_t* at(std::uint32_t position) { return text_.data() + position; }
 
-    // Sum of the counts of all pairs.
+    // Sum of all pair counts.
     std::int64_t pairs() const;
 
     // Rewrites the text with one position per symbol, without words of one symbol, and lists all pairs that occur at

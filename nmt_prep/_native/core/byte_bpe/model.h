@@ -77,7 +77,7 @@ class Model {
     // room for kMaxStart symbols.
     static constexpr std::size_t kMaxStart = 2 * bpe::WordMerger::kMaxSymbols;
     std::size_t start_of_word(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const;
-    // Writes the initial symbols of a word of any size. Requires room for two symbols more than bytes.
+    // Writes a word's initial symbols, for any size. Requires room for two symbols more than bytes.
     std::size_t start(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const;
     // Writes the initial symbols of a character, and returns their end.
     std::int32_t* start_of_character(const std::uint8_t* at, const bpe::Character& character, bool after_space,

@@ -36,10 +36,10 @@ class NameFinder {
     }
 
    private:
-    // A node of the trie of all reversed names; its edges are consecutive.
+    // A trie node over all reversed names; its edges are consecutive.
     struct Node {
         std::uint32_t first = 0, edges = 0;
-        std::uint32_t shorter = 0;  // node of the longest suffix of this path that is a path, too
+        std::uint32_t shorter = 0;  // node for this path's longest suffix that is a path, too
         // The longest name that is a suffix of this path, reversed; length 0 for none.
         std::uint32_t length = 0;
         std::int32_t id = -1;

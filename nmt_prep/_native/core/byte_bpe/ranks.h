@@ -1,4 +1,4 @@
-// Derives the ids of bytes from a list of tokens, and the merges from ranks.
+// Derives byte IDs from a token list, and the merges from ranks.
 #pragma once
 
 #include <array>

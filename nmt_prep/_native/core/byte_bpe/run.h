@@ -106,7 +106,7 @@ class Model::Run {
     std::int64_t* ends_;
     std::array<Pretoken, kBlock> block_;
     std::size_t size_ = 0;   // size of the block
-    std::size_t bytes_ = 0;  // an upper limit of the ids of the block
+    std::size_t bytes_ = 0;  // an upper limit of the block's ids
     std::vector<Mark> marks_;
     std::array<Missing, bpe::WordMerger::kMaxWords> missing_;  // words in the merger
     Units units_;

@@ -1,5 +1,5 @@
 // Encodes long pretokens in units, the parts between boundaries that no token crosses. Clauses of Chinese rarely
-// repeat, but most of their units do, so the cache of words has units. The cache entries of all units of a block of
+// repeat, but most of their units do, so the cache of words has units. The cache entries for all units in a block of
 // pretokens are fetched from memory together, and missing units are merged together.
 #pragma once
 
@@ -61,7 +61,7 @@ class Model::Units {
     std::vector<std::size_t> ends_;  // end of each word, among the units
     std::vector<std::int32_t> ids_;  // its first `used_` are in use
     std::size_t used_ = 0;
-    std::size_t bytes_ = 0;                                  // bytes of all words, an upper limit of the number of ids
+    std::size_t bytes_ = 0;                                  // bytes of all words, an upper limit of the ID count
     std::array<Unit*, bpe::WordMerger::kMaxWords> waiting_;  // units in the merger of words
 };
 

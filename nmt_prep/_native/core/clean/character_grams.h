@@ -1,4 +1,4 @@
-// Character n-grams of lines, and the similarity of lines by them.
+// Character n-grams of lines, and line similarity by them.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace nmt_prep::clean {
 // in Han, kana or Thai, n-grams of four at other characters. A text that is too short for any is one n-gram.
 class CharacterGrams {
    public:
-    // Returns hashes of the n-grams of a line, in order, with repetitions. They are valid until the next call. Throws
+    // Returns hashes of a line's n-grams, in order, with repetitions. They are valid until the next call. Throws
     // InvalidTextError naming a line that is not UTF-8.
     std::span<const std::uint64_t> of(const TextView& text, std::size_t line);
 

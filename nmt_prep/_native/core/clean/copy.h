@@ -1,4 +1,4 @@
-// Similarity of the two sides of pairs.
+// Similarity of a pair's sides.
 #pragma once
 
 #include "clean/lines.h"

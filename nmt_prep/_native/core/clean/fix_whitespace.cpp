@@ -1,4 +1,4 @@
-// Makes one space of every run of whitespace, and removes whitespace at the ends of a line.
+// Makes one space of every run of whitespace, and removes whitespace at a line's ends.
 #include "clean/fixes.h"
 #include "text/utf8.h"
 

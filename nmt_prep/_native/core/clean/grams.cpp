@@ -12,7 +12,7 @@ namespace nmt_prep::clean {
 namespace {
 
 constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15u;
-// The first byte of characters of scripts without spaces between words is at least this.
+// The first byte of script characters without spaces between words is at least this.
 constexpr std::uint8_t kFirstWordless = 0xE0;
 
 std::uint64_t mix(std::uint64_t hash) {

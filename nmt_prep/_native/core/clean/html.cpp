@@ -249,7 +249,7 @@ class Parser {
         return kNone;
     }
 
-    // Returns the end of the name of a tag that begins at `at`, and sets `attributes_at_` to the first position after
+    // Returns the end of a tag's name that begins at `at`, and sets `attributes_at_` to the first position after
     // the separators that follow.
     std::size_t end_of_name(std::size_t at) {
         constexpr std::string_view kNameEnds("\t\n\r\f />\0", 8);

@@ -13,7 +13,7 @@ extern const char kKeysVersion[];
 inline constexpr std::uint16_t kDropped = 0;
 inline constexpr std::uint16_t kKept = 1;
 
-// Two-stage table: page of each 256 code points, then the code of each character of the page.
+// Two-stage table: a page per 256 code points, then a code per character of the page.
 extern const std::uint8_t kKeyPage[0x1100];
 extern const std::uint16_t kKeyCode[];
 

@@ -20,7 +20,7 @@ class KeyText {
     // The same, and also finds the words: the normalized runs of characters that are not dropped.
     void normalize_words(const TextView& text, std::size_t line) { normalize_line<true>(text, line); }
 
-    // Number of bytes from the start of each word that may be read.
+    // Readable bytes from each word's start.
     static constexpr std::size_t kReadable = 8;
 
     // The normalized line in UTF-8.

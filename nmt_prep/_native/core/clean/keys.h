@@ -27,12 +27,12 @@ std::span<const std::uint8_t> compared_text(const KeyText& normal, const TextVie
 // Returns the key of a line that was normalized last, the hash of its compared text.
 Key normalized_key(const KeyText& normal, const TextView& text, std::size_t line);
 
-// Writes the hash of the bytes of each line. If `normalized`, hashes the letters, marks and numbers of the line
+// Writes the hash of each line's bytes. If `normalized`, hashes the letters, marks and numbers of the line
 // instead, after compatibility decomposition and case folding, with 0 for each decimal digit; a line of which only
 // digits are left gets the hash of its bytes. Throws InvalidTextError naming a line that is not UTF-8.
 void line_keys(const TextView& text, bool normalized, Key* keys);
 
-// Writes the key of each pair of lines with the given keys.
+// Writes the key of each line pair with the given keys.
 void pair_keys(const Key* source, const Key* target, std::size_t pairs, Key* keys);
 
 }  // namespace nmt_prep::clean

@@ -9,7 +9,7 @@
 namespace nmt_prep::clean {
 namespace {
 
-// The first byte of characters of scripts without spaces between words is at least this.
+// The first byte of script characters without spaces between words is at least this.
 constexpr std::uint8_t kFirstWordless = 0xE0;
 
 bool may_lack_spaces(const Line& line) {

@@ -1,4 +1,4 @@
-// Lengths of lines and of their words.
+// Lengths of lines and their words.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Validated lines of one side of a batch: the input of the kernels of rules.
+// Validated lines on one side of a batch: the input of rule kernels.
 #pragma once
 
 #include <cstddef>
@@ -32,13 +32,13 @@ class Lines {
     std::uint64_t spaces(const std::uint8_t* at) const { return bits(spaces_, at); }
     std::uint64_t continuations(const std::uint8_t* at) const { return bits(continuations_, at); }
 
-    // Number of code points of a line.
+    // A line's code points.
     std::size_t characters(const Line& line) const;
-    // Number of code points of [begin, end), which is part of a line.
+    // Code points in [begin, end), which is part of a line.
     std::size_t characters(const std::uint8_t* begin, const std::uint8_t* end) const;
-    // Number of white space characters of a line.
+    // A line's white space characters.
     std::size_t space_characters(const Line& line) const;
-    // Number of parts of str.split().
+    // Parts of str.split().
     std::size_t tokens(const Line& line) const;
 
     // Calls token(begin, end) for every part of str.split().

@@ -17,7 +17,7 @@ namespace nmt_prep::clean {
 // lengths.
 inline constexpr std::size_t kMostCompared = std::size_t{1} << 14;
 
-// Scratch space for comparisons of sequences of E, unsigned integers. Long comparisons call `poll` often.
+// Scratch space for comparing sequences of E, unsigned integers. Long comparisons call `poll` often.
 template <class E>
 class SequenceMatcher {
    public:

@@ -10,7 +10,7 @@
 
 namespace nmt_prep::clean {
 
-// The lines of both sides of pairs.
+// The lines on both sides of pairs.
 struct PairView {
     TextView source;
     TextView target;
@@ -21,7 +21,7 @@ struct PairView {
 // (s t)^rows. Throws InvalidTextError naming a line that is not UTF-8.
 void band_hashes(const PairView& pairs, std::size_t bands, std::size_t rows, std::uint64_t* hashes);
 
-// A record of a band has `width` numbers: the hash of the band, the ranks of the pair (smaller is better, the first
+// A record of a band has `width` numbers: the band's hash, the ranks of the pair (smaller is better, the first
 // rank counts most), and its place (ranking.h). An edge from a pair to a better pair with the same hash also has
 // `width` numbers: the place of the worse pair, then the ranks and the place of the better pair.
 struct Edges {
@@ -41,7 +41,7 @@ Edges bucket_edges(const std::uint64_t* records, std::size_t rows, std::size_t w
 void group_rows(const std::uint64_t* numbers, std::span<const std::uint32_t> groups, std::size_t width,
                 std::size_t count, std::uint64_t* grouped, std::uint64_t* starts);
 
-// Two pairs to compare: an index of each list of pairs.
+// Two pairs to compare: an index into each pair list.
 struct Candidate {
     std::int64_t own;
     std::int64_t other;

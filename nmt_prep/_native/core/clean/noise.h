@@ -8,10 +8,10 @@
 namespace nmt_prep::clean {
 
 // Number of brackets without a counterpart on a line: for each of ( ), [ ], { } and ⟨ ⟩, wide forms included, the
-// difference between the numbers of opening and of closing brackets.
+// difference between the numbers of opening and closing brackets.
 void unbalanced_brackets(const Lines& lines, double* out);
 
-// Sum over the kinds of brackets of the difference between the sides: opening brackets minus closing ones are compared,
+// Sum over the bracket kinds: the difference between the sides; opening brackets minus closing ones are compared,
 // so "a)" on both sides is balanced.
 void bracket_differences(const Lines& source, const Lines& target, double* out);
 

@@ -1,4 +1,4 @@
-// Compares the numbers of two sides, regardless of script, separators and order.
+// Compares two sides' numbers, regardless of script, separators and order.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace nmt_prep::clean {
 
-// A number: its digits without leading and trailing zeros, and the power of ten of the last digit: 12 and 2 for 1,200.
+// A number: its digits without leading and trailing zeros, and the last digit's power of ten: 12 and 2 for 1,200.
 struct Number {
     std::uint64_t digits;  // the digits as a number, or their hash if there are more than 18
     std::int32_t exponent;

@@ -1,4 +1,4 @@
-// Similarity of the digits of two sides.
+// Similarity of two sides' digits.
 #pragma once
 
 #include "clean/lines.h"

@@ -48,7 +48,7 @@ class RowsOfCorpora {
     std::vector<std::uint32_t> found_;
 };
 
-// Calls each(group, rows) for the records of each key, of which the first `rows` are not counts.
+// Calls each(group, rows) for each key's records, of which the first `rows` are not counts.
 template <class Each>
 void for_each_group(const Records& sorted, Each&& each) {
     for (std::size_t first = 0, last = 0; first < sorted.rows; first = last) {

@@ -11,13 +11,13 @@ namespace nmt_prep::clean {
 // counts most), and the place of the row. The place is the number of the part, times 2^kRowBits, plus the row.
 //
 // Records that reduce_records made may also be counts: the key, the largest number as every rank, and a place with the
-// bit kCount, the number of the corpus in the bits of the part, and the number of rows in the bits of the row. A count
-// gives the number of further rows of a corpus with the key.
+// bit kCount, the number of the corpus in the bits of the part, and the number of rows in the row's bits. A count
+// gives a corpus's number of further rows with the key.
 inline constexpr std::size_t kSmallestKeyedWidth = 3;
 inline constexpr unsigned kRowBits = 40;
 inline constexpr std::uint64_t kCount = std::uint64_t{1} << 63;
 
-// The corpus of each part. The numbers of corpora are less than `count`.
+// Each part's corpus. The numbers of corpora are less than `count`.
 struct Corpora {
     const std::vector<std::uint32_t>& of_part;
     std::size_t count;
@@ -34,7 +34,7 @@ struct Drop {
 
 struct Ranked {
     std::vector<Drop> drops;  // by place
-    // Matrix of corpora: entry (a, b) is the number of rows of `a` whose key is also in `b`; (a, a) counts all rows of
+    // Corpus matrix: entry (a, b) is the number of rows in `a` whose key is also in `b`; (a, a) counts all rows of
     // `a`.
     std::vector<std::int64_t> overlap;
 };

@@ -1,4 +1,4 @@
-// Records of unsigned numbers, all of the same width: sorting, and division by the leading bits.
+// Records of unsigned numbers, all with the same width: sorting, and division by the leading bits.
 #pragma once
 
 #include <cstddef>

@@ -82,7 +82,7 @@ class Finder {
         base_ += static_cast<std::uint32_t>(text.size());
     }
 
-    // Returns the number of repetitions of the shortest string from `begin` with enough repetitions, 0 if there is
+    // Returns the repetition count of the shortest string from `begin` with enough repetitions, 0 if there is
     // none.
     template <class C>
     std::size_t repeated_from(std::span<const C> text, std::size_t begin) const {

@@ -13,7 +13,7 @@ struct Repetition {
     std::size_t max;
 };
 
-// Writes the number of repetitions of the first such string of each line, 0 if there is none. The first string is the
+// Writes the repetition count of the first such string of each line, 0 if there is none. The first string is the
 // one with the earliest begin, and of equal begins the shortest: the match of the regular expression
 // (\S.{min-1,max}?)(?: *\1){times,}. Requires all numbers to be 1 or more, and min <= max + 1.
 void repetitions(const Lines& lines, const Repetition& wanted, double* out, const Poll& poll);

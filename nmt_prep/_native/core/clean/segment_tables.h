@@ -1,4 +1,4 @@
-// Tables of the lines of evaluation segments: by the key of their text, and by their n-grams.
+// Line tables for evaluation segments: by the key of their text, and by their n-grams.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ class KeyTable {
     std::size_t slot_of(const Key& key) const { return key.low & (slots_.size() - 1); }
 
     LargeVector<Entry> entries_;
-    LargeVector<std::uint32_t> slots_;  // number of the first entry of a key, plus 1
+    LargeVector<std::uint32_t> slots_;  // index of a key's first entry, plus 1
 };
 
 // A set of n-grams, reduced to 64 bits: each n-gram sets one.
@@ -77,7 +77,7 @@ inline std::uint64_t signature(std::span<const std::uint64_t> grams) {
 // Lines by n-gram.
 class GramTable {
    public:
-    // Adds a line that has the n-gram. `bits` is the signature of all its n-grams, of which a line that covers it may
+    // Adds a line that has the n-gram. `bits` is the signature over all its n-grams, which a line that covers it may
     // lack `lacking`.
     void add(std::uint64_t gram, LineNumber line, std::uint64_t bits, std::size_t lacking) {
         entries_.push_back({gram, bits, line, static_cast<std::uint32_t>(lacking)});

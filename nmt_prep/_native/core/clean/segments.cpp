@@ -150,7 +150,7 @@ class SegmentTables {
     }
 
     double coverage_;
-    LargeVector<Key> exact_;  // hash of the bytes of each line
+    LargeVector<Key> exact_;  // hash of each line's bytes
     LargeVector<Key> keys_;   // hash of the normalized text of each line
     KeyTable lines_;
     KeyTable pairs_;

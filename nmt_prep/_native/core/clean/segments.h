@@ -1,4 +1,4 @@
-// An index of the segments of evaluation sets, which finds pairs of lines that contain one of them.
+// An index over the segments of evaluation sets, which finds line pairs that contain one of them.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ enum class Match : std::uint8_t {
     kExact,    // both sides have the same bytes
     kPair,     // both sides have the same normalized text
     kSide,     // one side has the same normalized text as a side of the segment, with kLongEnough letters
-    kCovered,  // one side has a sufficient share of the n-grams of a side of the segment
+    kCovered,  // one side has a sufficient share of a segment side's n-grams
 };
 
-// Minimum number of letters of a segment's side to match it alone, and minimum number of different n-grams to use their
+// Minimum letters on a segment's side to match it alone, and minimum number of different n-grams to use their
 // share.
 inline constexpr std::size_t kLongEnough = 20;
 inline constexpr std::size_t kFewestGrams = 6;
@@ -47,7 +47,7 @@ class SegmentIndex {
    public:
     // `first` and `second` are the sides of the segments; an empty line is not a side. A line covers a segment's side
     // if it has at least the share `coverage` of its different n-grams; above 1, none does. Throws InvalidTextError
-    // naming a line that is not UTF-8. Requires the same number of lines of both sides, below 2^31.
+    // naming a line that is not UTF-8. Requires the same line count of both sides, below 2^31.
     SegmentIndex(const TextView& first, const TextView& second, double coverage);
     SegmentIndex(SegmentIndex&&) noexcept;
     SegmentIndex& operator=(SegmentIndex&&) noexcept;

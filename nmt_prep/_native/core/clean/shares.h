@@ -1,4 +1,4 @@
-// Shares of characters or words of a certain kind in a line. The share is 1 if there is nothing to count, unless noted.
+// A certain kind's share among a line's characters or words. The share is 1 if there is nothing to count, unless noted.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ void script_weights(const Lines& lines, const std::uint8_t* scripts, std::size_t
 // Tokens that hold a letter (L*) among all tokens.
 void letter_word_shares(const Lines& lines, double* out);
 
-// Alphabetic code points of one of the scripts among all alphabetic ones.
+// Alphabetic code points in one of the scripts among all alphabetic ones.
 void script_shares(const Lines& lines, const std::uint8_t* scripts, std::size_t count, double* out);
 
 // Code points that are letters, marks or numbers (L*, M*, N*) among those that are not white space.

@@ -1,4 +1,4 @@
-// Interface of steps, which change lines of text, and chains of them over a column.
+// Interface for steps, which change text lines, and for step chains over a column.
 #pragma once
 
 #include <bitset>
@@ -27,7 +27,7 @@ class Step {
 // A set of byte values.
 using ByteSet = std::bitset<256>;
 
-// A position in the text of a column of lines, which is one stretch of bytes.
+// A position in a line column's text, which is one stretch of bytes.
 struct Place {
     const std::uint8_t* begin;
     const std::uint8_t* at;

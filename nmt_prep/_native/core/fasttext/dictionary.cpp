@@ -69,7 +69,7 @@ Dictionary::Kind Dictionary::append_rows(std::string_view token, std::string& br
     return Kind::kWord;
 }
 
-// N-grams are of characters, not bytes, of the word between < and >. The signs < and > alone are not n-grams.
+// N-grams consist of the characters, not bytes, in the word between < and >. The signs < and > alone are not n-grams.
 void Dictionary::append_characters(std::string_view word, std::string& bracketed,
                                    std::vector<std::uint32_t>& rows) const {
     bracketed.assign(1, '<').append(word).push_back('>');

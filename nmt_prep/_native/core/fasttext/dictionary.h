@@ -50,7 +50,7 @@ class Dictionary {
     // `bracketed` is scratch space.
     Kind append_rows(std::string_view token, std::string& bracketed, std::vector<std::uint32_t>& rows) const;
 
-    // Appends the rows of the n-grams of a line's words, given their hashes.
+    // Appends the n-gram rows of a line's words, given their hashes.
     void append_ngrams(const std::vector<std::uint32_t>& hashes, std::vector<std::uint32_t>& rows) const;
 
     bool has_word_ngrams() const { return word_ngrams_ > 1; }
@@ -65,9 +65,9 @@ class Dictionary {
     void append_kept(std::array<std::uint32_t, kBuffered>& buckets, std::size_t count,
                      std::vector<std::uint32_t>& rows) const;
 
-    std::vector<std::string_view> texts_;  // texts of the words, then of the labels
+    std::vector<std::string_view> texts_;  // texts of the words, then the labels
     std::size_t longest_ = 0;              // size of the longest text
-    std::vector<std::uint32_t> slots_;     // hash table of indexes of texts
+    std::vector<std::uint32_t> slots_;     // hash table with text indexes
     std::uint32_t words_;
     std::int32_t word_ngrams_, min_chars_, max_chars_;
     Remainder bucket_;

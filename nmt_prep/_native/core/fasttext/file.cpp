@@ -75,7 +75,7 @@ void read_settings(Reader& reader, std::int32_t version, ModelFile& model, std::
     const auto buckets = reader.number<std::int32_t>();
     model.min_chars = reader.number<std::int32_t>();
     model.max_chars = reader.number<std::int32_t>();
-    reader.take(sizeof(std::int32_t) + sizeof(double));  // settings of training: rate of updates, threshold of sampling
+    reader.take(sizeof(std::int32_t) + sizeof(double));  // training settings: update rate, sampling threshold
     if (kind == 1 || kind == 2)
         fail(std::string("is an unsupervised model (") + (kind == 1 ? "cbow" : "skipgram") +
              "), which has word vectors but no labels; use a supervised model");
@@ -91,7 +91,7 @@ void read_entries(Reader& reader, ModelFile& model) {
     const std::size_t size = reader.size<std::int32_t>("the size of its dictionary");
     const std::size_t words = reader.size<std::int32_t>("its number of words");
     const std::size_t labels = reader.size<std::int32_t>("its number of labels");
-    reader.take(sizeof(std::int64_t));  // number of tokens of the training text
+    reader.take(sizeof(std::int64_t));  // token count of the training text
     const auto kept = reader.number<std::int64_t>();
     if (size != words + labels) damaged("its words and labels are not as many as its dictionary's entries");
     if (labels == 0) damaged("it has no labels");

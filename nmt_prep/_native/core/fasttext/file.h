@@ -24,7 +24,7 @@ struct Quantizer {
     std::size_t dim = 0, parts = 0, part = 0;
     Values centroids;  // 256 vectors for each part, part by part
 
-    // Index of the first value of a centroid, which has the size of the part.
+    // Index of a centroid's first value, which has the part's size.
     std::size_t centroid(std::size_t number, std::uint8_t code) const;
     std::size_t size(std::size_t number) const;
 };

@@ -5,13 +5,13 @@
 namespace nmt_prep::fasttext {
 namespace {
 
-// Norm of a row of a quantised matrix; 1 if the matrix has no norms.
+// Norm of a quantized matrix row; 1 if the matrix has no norms.
 float norm_of(const MatrixData& data, std::size_t row) {
     if (data.norm_codes == nullptr) return 1;
     return data.norms.centroids.real(data.norms.centroid(0, data.norm_codes[row]));
 }
 
-// Calls use(i, value) for each value of a row of a quantised matrix, not scaled by its norm.
+// Calls use(i, value) for each value of a quantized matrix row, not scaled by its norm.
 template <class Use>
 void for_each_value(const MatrixData& data, std::size_t row, Use&& use) {
     const Quantizer& quantizer = data.quantizer;

@@ -1,4 +1,4 @@
-// Matrices of a fastText model: sums of rows of the input matrix, products of rows of the output matrix.
+// Matrices of a fastText model: row sums of the input matrix, row products of the output matrix.
 #pragma once
 
 #include <cstddef>

@@ -113,7 +113,7 @@ Dictionary::Kind Model::add_uncached(std::string_view word, float* sum, Scratch&
     return kind;
 }
 
-// Adds the sum of the rows of a short word to the line's sum.
+// Adds a short word's row sum to the line's sum.
 template <std::size_t kDim>
 void Model::add_sum(const Word& word, Scratch& scratch) const {
     WordCache<float>& cache = *scratch.sums;
@@ -245,7 +245,7 @@ void Model::compute_outputs(Scratch& scratch) const {
         softmax(scratch.outputs);
 }
 
-// Probability of the right branch of an inner node.
+// Probability of an inner node's right branch.
 float Model::node_output(std::uint32_t node, Scratch& scratch) const {
     if (scratch.known[node] != scratch.line) {
         const float product = output_.product(node - tree_->labels(), scratch.hidden.data(), scratch.in_order);

@@ -1,4 +1,4 @@
-// A fastText classifier: probabilities of labels for lines of text, as fastText's `predict` gives them. `probabilities`
+// A fastText classifier: label probabilities for text lines, as fastText's `predict` gives them. `probabilities`
 // and `top` add floats in fastText's order, so that results are equal to the last bit; results of `contest` differ by
 // rounding, and take a fraction of the time.
 #pragma once
@@ -77,7 +77,7 @@ class Model {
         std::vector<float> hidden;          // sum, then mean, of the line's rows
         std::size_t count = 0;              // number of the line's rows
         bool in_order = false;              // true for sums equal to fastText's to the last bit
-        std::vector<float> outputs;         // outputs of all labels, or of nodes of the tree
+        std::vector<float> outputs;         // outputs of all labels, or tree nodes
         std::vector<std::uint64_t> known;   // by node: number of the line that its output was computed for
         std::uint64_t line = 0;
         std::vector<Scored> heap;

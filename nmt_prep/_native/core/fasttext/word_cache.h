@@ -1,4 +1,4 @@
-// Bounded cache for one thread at a time: the sum of the rows of each word, or the numbers of the rows. A new word
+// Bounded cache for one thread at a time: the sum of each word's rows, or the rows' numbers. A new word
 // replaces an old word of its bucket. Cached sums change results at most by rounding, since the rows of a word are
 // summed before they are added to the line's sum; cached numbers change nothing.
 #pragma once

@@ -22,7 +22,7 @@ inline std::string_view checked_line(const TextView& lines, std::size_t i) {
     return {reinterpret_cast<const char*>(lines.line(i)), lines.size(i)};
 }
 
-// A word of a new line, and the label of some of its characters.
+// A word of a new line, and the label of some characters.
 struct LabelledWord {
     std::int32_t label;
     std::int32_t word;
@@ -30,7 +30,7 @@ struct LabelledWord {
     auto operator<=>(const LabelledWord&) const = default;
 };
 
-inline constexpr std::int32_t kOwnWords = -2;  // labels of the words of the line: their numbers
+inline constexpr std::int32_t kOwnWords = -2;  // labels of the line's words: their numbers
 inline constexpr std::int32_t kNoLabel = -1;
 inline constexpr std::int32_t kFirstNewWord = 1 << 30;  // from here on, words with one label on both sides are equal
 
@@ -84,12 +84,12 @@ struct RewrittenPairs {
     align::OwnedLinks links;
 };
 
-// Makes new lines of both sides of pairs, and the links of their words from links of labels. Throws
+// Makes new lines for both sides of pairs, and their word links from label links. Throws
 // std::invalid_argument if a part is outside of its text, or the arguments have different numbers of lines.
 RewrittenPairs rewrite_pairs(const PartColumn& source, const PartColumn& target, const align::LinkColumn& links,
                              bool spaces);
 
-// Appends the links of words that links of labels, two numbers each, lead to: distinct, ordered by source, then target.
+// Appends the word links that follow from label links, two numbers each: distinct, ordered by source, then target.
 void follow_links(std::span<const std::int32_t> links, std::span<const LabelledWord> source,
                   std::span<const LabelledWord> target, std::vector<std::int32_t>& found);
 

@@ -18,7 +18,7 @@ namespace {
 
 enum Mode : std::uint8_t { kAugment, kReplace, kTag };
 
-constexpr std::string_view kMark = "\u2581";                         // in place of a space between tokens of ICU
+constexpr std::string_view kMark = "\u2581";                         // instead of a space between ICU tokens
 constexpr std::size_t kShortest = 2, kLongest = 10, kMostWords = 3;  // sizes and number of random words
 
 struct Link {
@@ -148,7 +148,7 @@ Mode Tagger::drawn_mode(Draws& draws) const {
     return last;
 }
 
-// Draws random words of equal length, of characters of one range.
+// Draws random words of equal length, with characters from one range.
 void Tagger::add_random_words(Draws& draws) {
     random_.clear();
     const std::size_t length = kShortest + draws.below(kLongest - kShortest + 1);

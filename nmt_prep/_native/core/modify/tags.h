@@ -21,7 +21,7 @@ struct TagOptions {
     std::array<std::string, 3> form;
     bool source_first;           // true if the source word is before the hint
     std::array<bool, 2> is_icu;  // true for a side of ICU tokens, with "▁" for a space
-    // Ranges of characters of random words, the last one exclusive; without surrogates.
+    // Character ranges for random words, the last one exclusive; without surrogates.
     std::vector<std::pair<char32_t, char32_t>> ranges;
     bool spaces;  // as in align::find_words
 };

@@ -208,7 +208,7 @@ bool Typist::moves_words(Typo kind, std::size_t at) const {
     return kind == Typo::kSkippedSpace || (kind == Typo::kMissingChar && space_before && space_after);
 }
 
-// Changes the links of a line; the links of a removed word go to a word beside it.
+// Changes a line's links; the links of a removed word go to a word beside it.
 void Typist::relink(const std::string& line, const Change& change, std::string& links, Draws& draws) {
     constexpr std::int64_t kAny = std::numeric_limits<std::int32_t>::max();
     links_.clear();

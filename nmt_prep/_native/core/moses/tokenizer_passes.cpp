@@ -8,7 +8,7 @@
 namespace nmt_prep::moses {
 namespace {
 
-// Stands for each dot of a run of dots, which is no dot for the passes; the text itself has no such character then.
+// Stands for each dot of a dot run, which is no dot for the passes; the text itself has no such character then.
 constexpr char32_t kRunDot = 1;
 
 Classes classes(char32_t point) { return point == kRunDot ? kAlpha : character_classes()[point]; }
@@ -66,7 +66,7 @@ void split_hyphens(std::u32string& text) {
     text.swap(split);
 }
 
-// Makes tokens of runs of dots.
+// Makes tokens of dot runs.
 void split_runs_of_dots(std::u32string& text) {
     std::u32string split;
     for (std::size_t i = 0; i < text.size();) {
@@ -80,7 +80,7 @@ void split_runs_of_dots(std::u32string& text) {
     text.swap(split);
 }
 
-// The original's names of runs of dots become dots if the text itself has them. Such a name takes a dot that follows.
+// The original's names for dot runs become dots if the text itself has them. Such a name takes a dot that follows.
 void replace_names_of_dots(std::u32string& text) {
     constexpr std::u32string_view kMore = U"DOT", kName = U"DOTMULTI";
     std::u32string replaced;

@@ -82,7 +82,7 @@ class TokenReader {
     // What a character is, as bits.
     enum Kinds : std::uint8_t { kWord = 1, kBracket = 2, kBlank = 4 };
 
-    // Size of the character at a position if it is of one of the kinds, else 0.
+    // Size of the character at a position if it has one of the kinds, else 0.
     std::size_t size_if(std::size_t at, Kinds kinds) const {
         const auto byte = static_cast<std::uint8_t>(rest_[at]);
         if (byte < 0x80) {
@@ -113,7 +113,7 @@ std::string decimal(std::int64_t tenths) {
     return number;
 }
 
-// Returns an upper bound of the number of words of a model.
+// Returns an upper bound for a model's word count.
 std::size_t count_words(const std::vector<std::vector<std::string>>& forms) {
     std::size_t words = forms.size();
     for (const std::vector<std::string>& each : forms) words += each.size();

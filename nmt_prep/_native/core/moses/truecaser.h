@@ -41,7 +41,7 @@ class TruecaserTrainer {
     // Throws InvalidTextError naming a line that is not UTF-8.
     void add(const TextView& text, const Poll& poll);
 
-    // Returns the lines of a model, ascending by their bytes. Forms are in descending order of their counts; of equally
+    // Returns a model's lines, ascending by their bytes. Forms are in descending order of their counts; of equally
     // frequent ones the form that occurred first comes first.
     std::vector<std::string> model() const;
 

@@ -61,7 +61,7 @@ class WordTable {
         return std::string_view(text_).substr(entries_[number].at, entries_[number].size);
     }
 
-    std::vector<Slot> slots_;  // a power of two, at most half of them in use
+    std::vector<Slot> slots_;  // a power of two, at most half in use
     std::vector<Entry> entries_;
     std::string text_;  // all words
 };

@@ -1,4 +1,4 @@
-// Lines of pieces for text files: the pieces of a row of ids, separated by spaces.
+// Lines of pieces for text files: a row's pieces, separated by spaces.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ class PieceTable {
     std::size_t longest_ = 0;
 };
 
-// Rows of ids as a column of lines. The last id of a row is left out if it equals `last`; -1 keeps all ids.
+// ID rows as a column of lines. A row's last ID is left out if it equals `last`; -1 keeps all ids.
 struct PieceColumn {
     const PieceTable& table;
     IdColumn rows;

@@ -1,6 +1,6 @@
 // Compiles a regular expression to a deterministic automaton over classes of characters.
 //
-// Its matches are those of a backtracking engine: of all matches at a position, the one that the expression prefers.
+// Its matches are a backtracking engine's: among all matches at a position, the one that the expression prefers.
 // States are lists of positions in the expression, in order of preference; positions after a match in the list are
 // dropped. A match is reported one character late, when the next character is known, so that expressions may look ahead
 // by one character.

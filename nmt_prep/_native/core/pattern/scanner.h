@@ -36,7 +36,7 @@ class Scanner {
     }
 
    private:
-    // A step is the place of the first step of the next state. The lowest bits of a place are free for facts about the
+    // A step is the place of the next state's first step. The lowest bits of a place are free for facts about the
     // step.
     using Step = std::uint16_t;
     static constexpr Step kMatched = 1;     // in steps_: the text before the character is a match
@@ -188,7 +188,7 @@ class Scanner {
     std::size_t next_class(const std::uint8_t*& at) const {
         const std::size_t lead = *at;
         if (lead < 0xE0) {
-            // Without a branch: letters of one and of two bytes alternate in many languages.
+            // Without a branch: one-byte and two-byte letters alternate in many languages.
             const std::size_t is_two = lead >> 7;
             const std::size_t two = (lead & 0x1F) << 6 | (at[is_two] & 0x3Fu);
             at += 1 + is_two;

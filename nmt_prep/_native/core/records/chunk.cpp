@@ -22,7 +22,7 @@ std::uint16_t saturated(std::uint32_t value) {
 
 std::size_t bytes_of(std::uint32_t tokens) { return sizeof(std::int32_t) * std::size_t{tokens}; }
 
-// Counts of the columns of a record, or their error.
+// Counts of a record's columns, or their error.
 struct Counts {
     std::size_t pairs;
     std::size_t rows;

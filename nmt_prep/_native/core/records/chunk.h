@@ -20,7 +20,7 @@ inline constexpr std::int32_t kChunkMagic = 0x43544d4e;
 inline constexpr std::int32_t kChunkVersion = 1;
 inline constexpr std::size_t kChunkHeader = 4;  // int32 values
 
-// Index entry of a pair: tokens of the source, tokens of the target, corpus; 65,535 stands for itself and all larger
+// A pair's index entry: source tokens, target tokens, corpus; 65,535 stands for itself and all larger
 // values.
 using IndexedPair = std::array<std::uint16_t, 3>;
 IndexedPair indexed(const PairInfo& pair);

@@ -10,7 +10,7 @@ namespace nmt_prep {
 
 using Ids = std::span<const std::int32_t>;
 
-// Unchecked input rows of ids, or of bytes of text.
+// Unchecked input rows: IDs, or text bytes.
 template <typename T>
 struct Column {
     std::span<const T> values;

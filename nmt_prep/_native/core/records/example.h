@@ -11,7 +11,7 @@
 
 namespace nmt_prep {
 
-// Returns the size in bytes of an Example of ids, given the sizes of their packed varints.
+// Returns the byte size of an Example with IDs, given the sizes of their packed varints.
 std::size_t example_size(std::size_t inputs, std::size_t targets);
 
 // Writes the Example of ids, given as packed varints, and returns its end.

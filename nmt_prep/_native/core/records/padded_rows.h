@@ -1,4 +1,4 @@
-// Matrices for training code: rows of one pair, or of several packed pairs, padded to one length.
+// Matrices for training code: rows with one pair, or several packed pairs, padded to one length.
 #pragma once
 
 #include <cstddef>

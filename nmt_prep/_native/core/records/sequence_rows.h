@@ -26,7 +26,7 @@ struct SequenceMatrices {
     std::span<std::int64_t> third;  // packed: position in its sequence; else 1 for ids and 0 for padding
 };
 
-// Fills the matrices. `bounds` has begin and end of each span of a sequence that counts for the loss; spans are cut
+// Fills the matrices. `bounds` has begin and end of each span in a sequence that counts for the loss; spans are cut
 // where their sequence ends. `row_sizes` has the number of sequences in each row, or is empty if each row has one.
 // Returns the cells at which sequences begin, and the number of cells; empty if rows are not packed. The padding of a
 // packed row counts as a sequence. The first id of a packed sequence does not count for the loss, since the id before

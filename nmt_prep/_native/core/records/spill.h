@@ -40,7 +40,7 @@ class ShardLayout {
     double inverse_rows_;
 };
 
-// Content of a side of a spilled record: ids as packed varints for an Example, raw ids for a chunk, or text as UTF-8.
+// A side's content in a spilled record: ids as packed varints for an Example, raw ids for a chunk, or text as UTF-8.
 enum class Payload : std::uint8_t { kExample, kRaw, kText };
 
 // Facts about a pair, without its content.
@@ -64,7 +64,7 @@ struct Segment {
 template <typename T>
 using RowParts = std::array<std::span<const T>, 3>;
 
-// Ids that are added before and after the ids of every row of a side.
+// IDs added before and after the IDs of every row on a side.
 struct RowFrame {
     std::vector<std::int32_t> before, after;
 
@@ -75,7 +75,7 @@ struct RowFrame {
 class SpillBuffer {
    public:
     // `expected`: expected bytes of the buffer; more bytes are moved to larger memory. `source_frame`, `target_frame`:
-    // the frames of the rows of a side.
+    // the frames of a side's rows.
     SpillBuffer(const Permutation& permutation, const ShardLayout& layout, Payload payload, std::size_t expected,
                 RowFrame source_frame, RowFrame target_frame)
         : permutation_(permutation),
@@ -147,7 +147,7 @@ class Bucket {
     std::size_t size() const { return records_.size(); }
     PairInfo info(std::size_t index) const { return records_[index].info; }
 
-    // The content of a pair: of the source, then of the target. Raw ids are not aligned.
+    // A pair's content: the source, then the target. Raw ids are not aligned.
     const std::uint8_t* content(std::size_t index) const { return records_[index].content; }
 
     std::int64_t source_tokens() const { return source_tokens_; }

@@ -81,7 +81,7 @@ class Bpe {
     // merge if their concatenation is a piece.
     Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>* merges);
 
-    // Appends the ids of a segment of text that no merge crosses. If there are unused pieces, the segment must be a
+    // Appends the IDs for a text segment that no merge crosses. If there are unused pieces, the segment must be a
     // whole line.
     void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                 IdBuffer& ids) const;

@@ -1,4 +1,4 @@
-// BPE encoding of runs of text, all of a group at once, without a queue of merges. The pieces that occur in the text
+// BPE encoding for text runs, a whole group at once, without a queue of merges. The pieces that occur in the text
 // are listed (see lattice.h) and taken by rank: a piece is made if both of its ends are still ends of symbols.
 //
 // This needs a vocabulary as training leaves it. Its ids are by rank, and each piece is regular: if only the pieces of

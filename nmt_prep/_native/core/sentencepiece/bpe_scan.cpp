@@ -20,7 +20,7 @@ constexpr std::size_t kPlacesPerThread = std::size_t{1} << 15;  // fewer are not
 constexpr std::size_t kPlacesPerTask = std::size_t{1} << 12;    // a task has no more, unless it is one left symbol
 constexpr int kLeastSumBits = 12, kMostSumBits = 17;            // size of the table, which must stay in the cache
 
-// Sums of counts, by hashes of pairs.
+// Count sums, by hashes of pairs.
 class Sums {
    public:
     explicit Sums(std::size_t pairs)

@@ -121,7 +121,7 @@ class BpeTrainer {
 
     std::vector<std::int32_t> text_;  // places
     std::vector<Section> sections_;
-    std::vector<std::int64_t> weights_;  // counts of the words of each block
+    std::vector<std::int64_t> weights_;  // counts of each block's words
 
     std::int64_t floor_ = 0;
     std::vector<Pair> pairs_;

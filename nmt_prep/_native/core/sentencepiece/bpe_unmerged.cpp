@@ -39,7 +39,7 @@ class BpeTrainer::UnmergedPairs {
         spell_edge(right, left_of, rights_);
         while (lefts_.size() > 1 || rights_.size() > 1) {
             add(key_of(lefts_.back(), rights_.back()));
-            // The numbers of symbols are in the order of the merges; of two places of a merge, the left one is first.
+            // The numbers of symbols are in the merges' order; of two places of a merge, the left one is first.
             const bool left_grows =
                 rights_.size() == 1 || (lefts_.size() > 1 && *(lefts_.end() - 2) <= *(rights_.end() - 2));
             (left_grows ? lefts_ : rights_).pop_back();

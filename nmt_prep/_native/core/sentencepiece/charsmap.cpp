@@ -100,7 +100,7 @@ bool CharsMap::match_shortest(const std::uint8_t* text, std::size_t size, std::s
     return any;
 }
 
-// Walks through the characters of all rules. Equal ends of rules share units, so each unit is followed once.
+// Walks through the characters of all rules. Equal rule ends share units, so each unit is followed once.
 class CharsMap::RuleWalk {
    public:
     explicit RuleWalk(const CharsMap& map)

@@ -35,7 +35,7 @@ class CharsMap {
     };
     struct Beginnings {
         std::vector<First> first;
-        std::vector<char32_t> second;  // second characters of rules, some of them repeatedly
+        std::vector<char32_t> second;  // second characters in rules, some repeatedly
     };
 
     // Returns how the rules begin. Throws NotCovered for a table that no version of the library would write.

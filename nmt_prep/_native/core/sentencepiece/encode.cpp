@@ -276,7 +276,7 @@ void Model::push_strangers(const Stretch& stretch, Line& line, const Scratch& sc
     if (line.unknown.size() == kMost) add_scores(line, ids);
 }
 
-// Adds the scores of all ids to that of the line.
+// Adds all ID scores to the line's score.
 void Model::add_scores(Line& line, const IdBuffer& ids) const {
     const auto add = [&](std::size_t end) {
         for (std::size_t i = line.scored; i < end; ++i) unigram_->add(line.score, ids.data()[i]);

@@ -58,7 +58,7 @@ struct TokenizersRules {
     bool strip_left = false, strip_right = false;  // strip white space after the character rules
     bool collapse_spaces = false;                  // two or more spaces become one
     bool split_white_space = false;                // words become pretokens, and white space is dropped
-    Prefix prefix = Prefix::kNone;                 // an escaped space at the beginning of text, or of each word
+    Prefix prefix = Prefix::kNone;                 // an escaped space at the beginning of the text, or before each word
     bool prefix_first_only = false;                // only at the beginning of a line, not after an added token
     bool split_escaped = false;                    // pretokens begin at each escaped space
     bool fuse_unknown = true;                      // consecutive unknowns of a pretoken become one

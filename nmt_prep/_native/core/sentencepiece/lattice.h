@@ -1,4 +1,4 @@
-// The best segmentation of a long run of text by the scores of its pieces, computed like the library: in float,
+// The best segmentation for a long text run by its pieces' scores, computed like the library: in float,
 // starting from the line's score so far, and with the longest of equally good last pieces. Used for text without spaces
 // between words, whose segments are long and rarely repeat.
 //
@@ -64,7 +64,7 @@ class Lattice {
     template <class Visit>
     void for_each_ending(std::uint32_t end, const Visit& visit) const;
 
-    // Visits these pieces with id + 1 in place of the id. For lengths of up to kShort that no piece has, it visits 0;
+    // Visits these pieces with id + 1 in place of the ID. For lengths up to kShort that no piece has, it visits 0;
     // `start` may then be negative, before the spelling.
     template <class Visit>
     void for_each_length(std::uint32_t end, const Visit& visit) const;
@@ -125,7 +125,7 @@ class Lattice {
     Path trace(const Run& run);
 
     // By the position at which a piece begins, shifted by kShort. Entries before the first run are ignored.
-    std::vector<std::array<std::int32_t, kShort>> ids_;  // id + 1 of a piece of one character, of two, …; 0 for none
+    std::vector<std::array<std::int32_t, kShort>> ids_;  // ID + 1 of a piece with one character, two, …; 0 for none
     std::vector<float> best_;                            // by position: sum of the best segmentation, if it is kept
     std::vector<double> sums_;                           // by position: sums of find_best_alone
     std::vector<std::int32_t> last_;  // by position: the last piece of the best segmentation; or singles()

@@ -1,4 +1,4 @@
-// Samples a segmentation of a run of text with probability proportional to exp(alpha * sum of scores), by forward
+// Samples a segmentation for a text run with probability proportional to exp(alpha * sum of scores), by forward
 // filtering and backward sampling (Kudo 2018).
 //
 // If the run is long or alpha large, each sum of probabilities has a separate exponent, so that small sums are not
@@ -21,7 +21,7 @@ namespace nmt_prep::sentencepiece {
 
 class LatticeSampler {
    public:
-    // The sums of a run, in words of 32 bits: the size of the run in characters; for each position, where its last
+    // A run's sums, in words of 32 bits: the run's size in characters; for each position, where its last
     // pieces begin in the list of pieces, and the end of that list; then four words for each piece: its cumulative sum
     // (two words), its id, its start in characters.
     using Sums = std::span<const std::uint32_t>;

@@ -70,7 +70,7 @@ class Model {
         std::size_t begin;        // in bytes
         std::uint64_t size : 56;  // likewise
         Kind kind;
-        IdCache::Key key{};  // of a word; `low` is the hash of a phrase, the id of a piece, the number of strangers, or
+        IdCache::Key key{};  // of a word; `low` is the hash of a phrase, a piece's id, the number of strangers, or
                              // the place of a run
 
         void set_run(const Lattice::Run& run) { key.low = std::uint64_t{run.begin} << 32 | run.end; }
@@ -79,7 +79,7 @@ class Model {
         }
     };
 
-    // The segments of a group of lines.
+    // The segments for a group of lines.
     class Stretches {
        public:
         bool is_full() const { return size_ >= kGroupStretches; }
@@ -207,7 +207,7 @@ class Model {
     Utf8Text unk_surface_;
     bool strips_first_space_, strips_all_first_spaces_;
     Normalizer normalizer_;
-    std::optional<TokenizersNormalizer> tokenizers_;  // for a model of tokenizers, in place of normalizer_
+    std::optional<TokenizersNormalizer> tokenizers_;  // for a `tokenizers` model, instead of normalizer_
     std::optional<Normalizer> denormalizer_;
     Vocabulary vocabulary_;
     Joints joints_;

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxVerbatimAtOnce = 64;  // the library's limit of matche
 
 const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
 
-// Returns the UTF-8 bytes of a code point of the basic plane, the first one lowest; the highest byte is their number.
+// Returns the UTF-8 bytes of a basic-plane code point, the first one lowest; the highest byte is their number.
 std::uint32_t packed_utf8(char32_t point) {
     std::uint8_t bytes[4] = {};
     const auto size = static_cast<std::uint32_t>(write_utf8(bytes, point));

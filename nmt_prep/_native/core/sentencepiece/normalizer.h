@@ -59,7 +59,7 @@ class Normalizer {
     std::string_view next(const std::uint8_t*& at, const std::uint8_t* end, bool& after_space,
                           std::vector<std::uint8_t>& buffer) const;
 
-    // A normalised text, with spaces as in pieces, and the bytes of the line that each of its bytes was made from.
+    // A normalised text, with spaces as in pieces, and the line's bytes that each of its bytes was made from.
     struct Trace {
         void add(std::string_view part, std::size_t begin, std::size_t end);
 

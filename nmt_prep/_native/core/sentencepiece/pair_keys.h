@@ -5,7 +5,7 @@
 
 namespace nmt_prep::sentencepiece {
 
-inline constexpr std::uint64_t kPairFactor = 0x9E3779B97F4A7C15u;  // factor of the hashes of pairs
+inline constexpr std::uint64_t kPairFactor = 0x9E3779B97F4A7C15u;  // factor of the pair hashes
 
 inline std::uint64_t key_of(std::int32_t left, std::int32_t right) {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);

@@ -9,7 +9,7 @@ inline constexpr char32_t kSpacePoint = 0x2581;      // stands for a space
 inline constexpr char32_t kUncoveredPoint = 0x2585;  // stands for a character that is not in the vocabulary
 inline constexpr char32_t kBoundaryPoint = 0x1F;     // no piece crosses it
 
-// Scripts of the version of Unicode that the library uses. Characters without one are Common.
+// Scripts in the Unicode version that the library uses. Characters without one are Common.
 enum class TrainingScript : std::uint8_t { kCommon = 0, kInherited = 1, kHan = 2, kHiragana = 3, kKatakana = 4 };
 
 // Returns the script of a character; scripts without a name above are distinct numbers.

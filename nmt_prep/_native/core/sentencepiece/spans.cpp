@@ -62,7 +62,7 @@ void Normalizer::trace(const std::uint8_t* text, std::size_t size, Trace& out) c
 PieceTracer::PieceTracer(const ModelFile& file)
     : pieces_(file.pieces), normalizer_(file.normalizer, file.whitespace_is_suffix, verbatim_texts(file)) {}
 
-// Returns the size of the text of a piece at a place, 0 if the text there is another. An unknown piece ends where the
+// Returns the size of a piece's text at a place, 0 if the text there is another. An unknown piece ends where the
 // next one begins.
 std::size_t PieceTracer::size_at(const Normalizer::Trace& trace, std::size_t at, const Piece& piece,
                                  const Piece* next) const {
@@ -78,7 +78,7 @@ std::size_t PieceTracer::size_at(const Normalizer::Trace& trace, std::size_t at,
     return std::min(end, trace.text.size()) - at;
 }
 
-// Writes the spans of the pieces of a line; returns false if the pieces are not those of the line.
+// Writes the spans of a line's pieces; returns false if the pieces are not those of the line.
 bool PieceTracer::spans_of_line(const std::int32_t* ids, std::size_t size, const Normalizer::Trace& trace,
                                 std::int32_t* begins, std::int32_t* ends) const {
     std::size_t at = 0;

@@ -26,7 +26,7 @@ class PieceTracer {
     // std::invalid_argument for a damaged one.
     explicit PieceTracer(const ModelFile& file);
 
-    // Returns the spans of the ids of lines. `offsets` must ascend, and have one more than lines. A byte piece has the
+    // Returns the ID spans of lines. `offsets` must ascend, and have one more than lines. A byte piece has the
     // span of its character; the space before a line has an empty span. Throws EncodeError for an id outside the
     // vocabulary.
     PieceSpans spans(const TextView& text, const std::int32_t* values, const std::int64_t* offsets) const;

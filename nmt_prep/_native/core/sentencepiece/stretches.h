@@ -11,7 +11,7 @@
 
 namespace nmt_prep::sentencepiece {
 
-// Properties of the bytes of a block, with one bit for each byte; the lowest bit is for the first byte.
+// Properties of a block's bytes, with one bit for each byte; the lowest bit is for the first byte.
 struct ByteClasses {
     static constexpr std::size_t kBytes = 64;  // of a block
 

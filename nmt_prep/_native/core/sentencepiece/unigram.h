@@ -126,7 +126,7 @@ class Unigram {
     // their hash.
     void sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
                      Random& random, Scratch& scratch, IdBuffer& ids) const;
-    // Samples a segmentation of a segment of any size, which is not cached.
+    // Samples a segmentation for a segment of any size, which is not cached.
     void sample_segment(const std::uint8_t* text, std::size_t size, std::size_t line_start, Random& random,
                         Scratch& scratch, IdBuffer& ids) const;
     // Samples a segmentation of a run.

@@ -51,7 +51,7 @@ class CharacterTable {
 // Filter of the character pairs that are adjacent in some piece; may have false positives, never false negatives.
 class Joints {
    public:
-    // Properties of all ASCII letters of a kind, as masks in which all bits are set, or none.
+    // Properties of one kind of ASCII letters, as masks in which all bits are set, or none.
     struct Letters {
         std::uint64_t cut_before_space = 0;                          // no letter and a space are joined
         std::uint64_t lower_after_space = 0, upper_after_space = 0;  // a space and each letter are joined

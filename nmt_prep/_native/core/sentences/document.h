@@ -24,7 +24,7 @@ struct Document {
     Side source, target;
 };
 
-// Numbers of sentences of a bead.
+// Sentence counts in a bead.
 struct Kind {
     std::int32_t sources, targets;
 };

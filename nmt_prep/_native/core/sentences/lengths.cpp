@@ -60,7 +60,7 @@ double LengthValues::of(std::size_t i, std::size_t j, Kind kind) const {
     const auto b = static_cast<std::size_t>(kind.targets);
     const double source = source_.ends[i] - source_.ends[i - a];
     const double back = (target_.ends[j] - target_.ends[j - b]) / model_.ratio;
-    // Both densities of Student's distribution, in one logarithm of the products of their terms.
+    // Both densities of Student's distribution, in one logarithm over the products of their terms.
     const double square = (source - back) * (source - back) / (model_.variance * kFreedom);
     const double tails = log((1 + square * model_.ratio / std::max(source, kShortest)) *
                              (1 + square * model_.ratio / std::max(back, kShortest)));

@@ -1,4 +1,4 @@
-// How well the lengths of the sides of a bead agree.
+// How well the lengths of a bead's sides agree.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ struct Gamma {
 };
 
 struct LengthModel {
-    double ratio;     // characters of the target per character of the source
+    double ratio;     // target characters per source character
     double variance;  // variance of the target's length per character of the source
     Gamma source, target;
 };
 
-// Log-likelihood ratios of the lengths of beads: the length of each side given the other side's, by Student's
+// Log-likelihood ratios of bead lengths: the length of each side given the other side's, by Student's
 // distribution, against the length of as many unrelated sentences.
 class LengthValues {
    public:
@@ -34,7 +34,7 @@ class LengthValues {
    private:
     struct SideSums {
         std::vector<double> ends;  // characters before each sentence, and of all
-        std::vector<double> own;   // part of the value of a side, by last sentence and number of sentences
+        std::vector<double> own;   // part of a side's value, by last sentence and sentence count
     };
     // `scale` turns characters of the side into characters of the source.
     SideSums sums_of(const Side& side, Gamma gamma, double scale) const;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kBlockRows = 512;
 constexpr std::size_t kMostShares = std::size_t{1}
-                                    << 25;  // shares of words and partners of a block with long sentences
+                                    << 25;  // word shares and partners in a block with long sentences
 constexpr double kNever = -1e30;
 // Each cell has a byte with the last step of its best path: the kind of the last bead, or kAlone. The two highest bits
 // describe the best path that ends with a sentence without counterpart.
@@ -21,7 +21,7 @@ constexpr std::uint8_t kExtended = 0x80;     // the previous sentence has no cou
 
 std::size_t size_of(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-// The maximum number of sentences of a bead's side.
+// The maximum sentence count of a bead's side.
 std::size_t most_of(std::span<const Kind> kinds) {
     std::int32_t most = 1;
     for (const Kind& kind : kinds) most = std::max({most, kind.sources, kind.targets});
@@ -85,7 +85,7 @@ class Search {
         std::size_t begin, end, from, to;
     };
 
-    // Computes the values of words for a block of rows; returns the row after it.
+    // Computes the word values for a block of rows; returns the row after it.
     std::size_t compute_words(std::size_t row) {
         std::size_t rows = kBlockRows;
         if (target_values_ == nullptr) return row + rows;
@@ -103,7 +103,7 @@ class Search {
         return {begin, end, low > most_targets_ ? low - most_targets_ : 0, size_of(band_.high[end])};
     }
 
-    // The numbers of words times partners of both sides.
+    // Words times partners on both sides.
     std::size_t shares_of(const Block& block) const {
         std::size_t shares = 0;
         for (std::size_t j = block.from; j < block.to; ++j)

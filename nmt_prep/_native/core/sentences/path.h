@@ -1,4 +1,4 @@
-// The best alignment of the sentences of a document, within a band.
+// The best alignment of a document's sentences, within a band.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Scoring {
     const WordModel* target_words = nullptr;  // target words given the source; null to compare lengths alone
     const WordModel* source_words = nullptr;  // source words given the target
     double word_weight;
-    double free;  // least value of the words of a bead, used for free translations
+    double free;  // least value of a bead's words, used for free translations
 };
 
 // Finds the path of the highest value from (0, 0) to the end of both sides. Needs memory for the words of some hundred

@@ -54,7 +54,7 @@ void SpanValues::find_shares() {
     for (; from < to; ++from) count(from, -1);
 }
 
-// Computes the inverse counts of the words of a given sentence, without the counts of its bead.
+// Computes the inverse word counts of a given sentence, without its bead's counts.
 void SpanValues::weigh(std::size_t sentence) {
     const OwnCounts& own = model_.own;
     for_own(sentence, [&](std::size_t at) { weights_[size_of(own.given[at])] += own.counts[at]; });
@@ -104,7 +104,7 @@ void SpanValues::compute(std::size_t sentences_begin, std::size_t sentences_end,
     for (std::size_t at = 0; at < ranges_.size(); ++at) sum_spans(at);
 }
 
-// Computes p(word | given sentence), times the number of words of that sentence, for all predicted words that have
+// Computes p(word | given sentence), times the word count of that sentence, for all predicted words that have
 // links with it.
 void SpanValues::spread(std::size_t sentence) {
     const LinkRows& rows = model_.rows;

@@ -1,4 +1,4 @@
-// Values of the words of a sentence, given consecutive sentences of the other side.
+// Values of a sentence's words, given consecutive sentences of the other side.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace nmt_prep::sentences {
 
-// Expected numbers of links of the words of a side: word e has [first[e], first[e + 1]) of `others` and `counts`.
+// Expected link counts for a side's words: word e has [first[e], first[e + 1]) of `others` and `counts`.
 struct LinkRows {
     std::span<const std::int64_t> first;
     std::span<const std::int32_t> others;
@@ -24,24 +24,24 @@ struct OwnCounts {
     std::span<const std::int64_t> offsets;
     std::span<const std::int32_t> given, predicted;
     std::span<const float> counts;
-    std::span<const std::int32_t> bead_of;  // bead of each sentence of the given side; -1 if there is none
+    std::span<const std::int32_t> bead_of;  // bead of each sentence on the given side; -1 if there is none
 };
 
 struct WordModel {
-    LinkRows rows;                  // link counts of the words of the given side
-    std::span<const float> shares;  // shares of the words of the predicted side in all documents
+    LinkRows rows;                  // link counts for words on the given side
+    std::span<const float> shares;  // word shares on the predicted side in all documents
     OwnCounts own;
-    float pseudo;        // pseudo count of links of each word with all words of the other side
+    float pseudo;        // pseudo link count for each word with all words on the other side
     double mix;          // weight of a word's share in its probability
     std::size_t window;  // number of sentences before and after a sentence that count for the shares around it
     double background;   // weight of the shares in all documents in these shares, as a number of words
 };
 
-// For each sentence of a side and spans of sentences of the other: the sum over its words of
+// For each sentence on a side and sentence spans on the other: the sum over its words of
 // log(((1 - mix) p(word | span) + mix p(word)) / p(word)). p(word) is its share around the sentence.
 class SpanValues {
    public:
-    // The partners of sentence j of the predicted side are sentences [first[j], last[j]) of the given side.
+    // The partners of sentence j on the predicted side are sentences [first[j], last[j]) on the given side.
     SpanValues(const Side& predicted, const Side& given, const WordModel& model, std::span<const std::int64_t> first,
                std::span<const std::int64_t> last, std::size_t most);
 

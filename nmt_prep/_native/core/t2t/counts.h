@@ -1,4 +1,4 @@
-// Counts of distinct tokens of Tensor2Tensor's dialect, from which a vocabulary is built.
+// Counts of distinct Tensor2Tensor tokens, from which a vocabulary is built.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class TokenCounter {
     // Adds `count` to the count of a token.
     void add_token(std::string_view token, std::int64_t count) { table().add(token, count); }
 
-    // Returns the number of characters of all distinct tokens, plus one for each token. Training takes memory in
+    // Returns the character count of all distinct tokens, plus one for each token. Training takes memory in
     // proportion to it.
     std::int64_t characters() { return merged().characters() + static_cast<std::int64_t>(merged().entries().size()); }
 

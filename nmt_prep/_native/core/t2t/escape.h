@@ -7,7 +7,7 @@ namespace nmt_prep::t2t {
 
 inline constexpr char32_t kEscapeCharacters[] = {'\\', '_', 'u', ';', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'};
 
-// Calls put(character) for each character of the escaped form of `point`, which must need an escape:
+// Calls put(character) for each character in `point`'s escaped form, which must need an escape:
 // `\u` for an underscore, `\\` for a backslash, else the code point in decimal digits between `\` and `;`.
 template <class Put>
 void escape(char32_t point, Put&& put) {

@@ -1,4 +1,4 @@
-// Sorts the distinct suffixes of a set of tokens: the leaves of their suffix tree.
+// Sorts a token set's distinct suffixes: the leaves of their suffix tree.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Suffixes {
     std::vector<std::uint32_t> length;    // leaf -> symbols, including `last`
 };
 
-// Maximum number of symbols of a text: a rank and a flag share 32 bits.
+// Maximum symbol count of a text: a rank and a flag share 32 bits.
 inline constexpr std::size_t kMaxSymbols = (std::size_t{1} << 31) - 2;
 
 // Takes time O(n log n) for any text of n symbols, and O(n) if suffixes differ early. In addition to the text, it takes

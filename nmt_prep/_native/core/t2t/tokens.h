@@ -1,4 +1,4 @@
-// Tensor2Tensor's tokenizer: splits a line into runs of alphanumeric characters and runs of others, and drops runs that
+// Tensor2Tensor's tokenizer: splits a line into runs of alphanumeric characters and of others, and drops runs that
 // are a single space between two others.
 #pragma once
 

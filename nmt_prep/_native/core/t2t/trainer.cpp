@@ -262,7 +262,7 @@ class Trainer::Passes {
     const std::int64_t min_count_;
     const std::size_t threads_;
     const Poll& poll_;
-    std::vector<std::size_t> part_ends_;  // ends of the parts of the text that tasks count
+    std::vector<std::size_t> part_ends_;  // ends of the text's parts that tasks count
     // By part of the text and node: the count minus the counts of accepted pieces below the node. After a pass, the
     // first part has the sums of all parts.
     std::vector<std::vector<std::int64_t>> left_;

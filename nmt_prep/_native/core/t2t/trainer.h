@@ -5,7 +5,7 @@
 // suffice, and subtracts the counts of accepted ones from all their prefixes. On the suffix tree of the tokens this is
 // one sweep: the remaining count of a node is its own starts plus the remaining counts of its children that were not
 // accepted, and it is accepted if that reaches the minimum. The greedy longest match at a position is then the deepest
-// accepted ancestor of the leaf of the suffix that starts there.
+// accepted ancestor of the suffix's leaf that starts there.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class Trainer {
     // Returns the vocabulary after `passes` passes with this minimum count (at least 1).
     Candidate build(std::int64_t min_count, int passes, std::size_t threads, const Poll& poll);
 
-    // Returns an upper bound of the number of pieces that `build` finds; much faster.
+    // Returns an upper bound on the pieces that `build` finds; much faster.
     std::size_t most_pieces(std::int64_t min_count, const Poll& poll);
 
     // Escaped reserved tokens, then the candidate's pieces in the order of the vocabulary, as UTF-8.

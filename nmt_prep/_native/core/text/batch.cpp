@@ -20,7 +20,7 @@ namespace {
 // Large enough for negligible overhead per run, small enough that ids stay in cache and threads end together.
 constexpr std::size_t kRunBytes = std::size_t{1} << 17;
 
-// Expected number of ids of a run; few texts have more.
+// Expected ID count of a run; few texts have more.
 constexpr std::size_t kRunIds = std::size_t{1} << 15;
 
 // Room to reserve if all ids are in one row: one id per byte, which takes no memory until it is touched.

@@ -1,4 +1,4 @@
-// Encodes a column of lines to rows of ids on several threads, for every dialect's encode_batch.
+// Encodes a column of lines to ID rows on several threads, for every dialect's encode_batch.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ inline std::uint64_t mix_bits(std::uint64_t a, std::uint64_t b) {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-// The last `size` bytes of a string of `whole` bytes as a number, the first byte lowest; with one read if the bytes
+// The last `size` of a string's `whole` bytes as a number, the first byte lowest; with one read if the bytes
 // before them can be read too. Requires size < 8 and data at the first of them.
 inline std::uint64_t last_bytes(const std::uint8_t* data, std::size_t size, std::size_t whole) {
     std::uint64_t word = 0;

@@ -1,4 +1,4 @@
-// A cache of counts in front of a table of counts, for the recent short byte strings of a thread: most of a text
+// A count cache in front of a count table, for the recent short byte strings of a thread: most of a text
 // consists of a few frequent words, and adding a word to the table takes several reads from memory.
 #pragma once
 

@@ -77,7 +77,7 @@ class HashTable {
             if (!slot.free()) slots_[place(slot.key)] = slot;
     }
 
-    std::vector<Slot> slots_;  // a power of two, at most half of them in use
+    std::vector<Slot> slots_;  // a power of two, at most half in use
     std::size_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Cache of the ids of short units of text, bounded, for one thread at a time. A new unit replaces an old one in its
+// Bounded ID cache for short text units, for one thread at a time. A new unit replaces an old one in its
 // bucket. Results never depend on the content of the cache.
 #pragma once
 
@@ -37,7 +37,7 @@ class IdCache {
     explicit IdCache(std::size_t bits, bool small_ids = false)
         : places_(std::size_t{1} << bits), shift_(64 - bits), max_ids_(small_ids ? kMaxIds : kMaxIds / 2) {}
 
-    // Maximum number of ids of a unit, up to kMaxIds.
+    // Maximum ID count of a unit, up to kMaxIds.
     std::size_t max_ids() const { return max_ids_; }
 
     // `readable`: bytes from `data` that may be read, at least `size`. Requires 1 <= size <= kMaxBytes.
@@ -109,7 +109,7 @@ class IdCache {
     void put_elsewhere(const Key& key) { replace(key, kElsewhere); }
 
    private:
-    // Mask of that many lowest bytes of a word. From a table, since the sizes of units are not predictable for a
+    // Mask for that many lowest bytes of a word. From a table, since the sizes of units are not predictable for a
     // branch.
     static constexpr std::array<std::uint64_t, kMaxBytes + 1> kLowBytes = [] {
         std::array<std::uint64_t, kMaxBytes + 1> masks{};

@@ -1,4 +1,4 @@
-// The ends of lines in blocks of a file: finding, counting and taking every n-th line. A line ends at '\n' only.
+// Line ends in file blocks: finding, counting and taking every n-th line. A line ends at '\n' only.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ void find_blank(const std::uint8_t* data, const std::int64_t* offsets, std::size
 // True if a string begins or ends with white space: if Python's str.strip changes it. Requires valid UTF-8.
 bool has_outer_space(const std::uint8_t* data, const std::int64_t* offsets, std::size_t strings);
 
-// A hash of a block of a file, to notice that a file changed; for blocks of some kilobytes or more.
+// A file block's hash, to notice that a file changed; for blocks of some kilobytes or more.
 std::uint64_t hash_block(const std::uint8_t* data, std::size_t size);
 
 // Takes every n-th line of a file, stripped of white space as by Python's str.strip, until the lines have used up a

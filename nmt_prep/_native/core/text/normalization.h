@@ -22,7 +22,7 @@ struct Decomposition {
     bool composes;    // true if the two combine to `point`
 };
 
-// Two-stage table: page of each 256 code points, then the kind of each character of the page.
+// Two-stage table: a page per 256 code points, then a kind per character of the page.
 extern const NormalizationKind kNormalizationKinds[];
 extern const std::uint8_t kNormalizationPage[0x1100];
 extern const std::uint8_t kNormalizationKindOf[];

@@ -1,4 +1,4 @@
-// Cache of the ids of longer segments of text, like IdCache for short ones: bounded, for one thread at a time, and
+// ID cache for longer text segments, like IdCache for short ones: bounded, for one thread at a time, and
 // results never depend on its content.
 //
 // Phrases are stored one after another in order of insertion, each with its ids, without gaps; when the memory is full,
@@ -126,7 +126,7 @@ class PhraseCache {
 
     struct Slot {
         std::uint32_t tag = 0;  // bits of the hash; 0 for a free slot
-        std::uint32_t at = 0;   // first word of the phrase: number of ids and of bytes, then bytes and ids
+        std::uint32_t at = 0;   // the phrase's first word: ID count and byte count, then bytes and IDs
     };
     using Bucket = std::array<Slot, 4>;
 

@@ -9,7 +9,7 @@
 
 namespace nmt_prep {
 
-// Returns the number of bytes of one varint.
+// Returns the byte count of one varint.
 inline std::size_t varint_size(std::uint64_t value) {
     std::size_t size = 1;
     for (; value > 0x7f; value >>= 7) ++size;

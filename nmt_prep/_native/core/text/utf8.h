@@ -44,7 +44,7 @@ class Utf8Text {
 // True if all of it is well formed; also false if the processor lacks the instructions for blockwise validation.
 bool is_utf8_by_blocks(const std::uint8_t* data, std::size_t size);
 
-// Returns the number of bytes of the character that begins with this byte.
+// Returns the byte count of the character that begins with this byte.
 inline std::size_t character_size(std::uint8_t lead) { return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
 
 // Decodes the character at `at` and advances `at`. Requires well-formed text.

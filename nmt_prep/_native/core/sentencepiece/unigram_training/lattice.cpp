@@ -40,7 +40,7 @@ std::size_t UnigramLattice::middle() const {
 }
 
 // Sums up the scores of all segmentations before and after each position. Each sum waits for the one before it, so four
-// rows of sums take turns: those of both directions, in both halves of the words.
+// rows of sums take turns: both directions, in both word halves.
 void UnigramLattice::sum_up(const FloatLogs& log, std::vector<float>& sums) {
     forward_.assign(positions_, kNone);
     backward_.assign(positions_, kNone);

@@ -41,7 +41,7 @@ class UnigramLattice {
         count_ = 0;
     }
 
-    // Adds a word of `size` symbols of the text from `at` on, which occurs `weight` times.
+    // Adds a word with `size` symbols of the text from `at` on, which occurs `weight` times.
     void add(std::uint32_t at, std::uint32_t size, float weight);
 
     // Makes this the lattice of a single word.
@@ -71,7 +71,7 @@ class UnigramLattice {
     // Adds to the count of each piece its occurrences in the best segmentations, word by word.
     void add_best(std::vector<float>& counts);
 
-    // Returns the score of the best segmentation of a single word without pieces as long as the whole.
+    // Returns the best segmentation's score for a single word without pieces as long as the whole.
     float best_without_whole();
 
    private:

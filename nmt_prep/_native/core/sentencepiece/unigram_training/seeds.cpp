@@ -50,7 +50,7 @@ struct Search {
     std::vector<Symbol> symbols;             // by symbol; the first is unused
     int bits;                                // of a symbol in a key
     int packed;                              // symbols in a key
-    std::vector<std::uint32_t> block_words;  // the word of the first symbol of each block
+    std::vector<std::uint32_t> block_words;  // word of each block's first symbol
 
     Search(const TrainingWords& words, const PieceRules& piece_rules)
         : text(words),
@@ -127,7 +127,7 @@ class Group {
                   [](const Item& one, const Item& other) { return one.key < other.key; });
     }
 
-    // Returns the number of occurrences of the node's string, in all words.
+    // Returns the occurrence count of the node's string, in all words.
     std::int64_t visit(std::size_t begin, std::size_t end, Node node) {
         if (end - begin == 1) return visit_single(begin, node);
         if (node.depth == node.key_from + static_cast<std::uint32_t>(search_.packed)) {

@@ -24,7 +24,7 @@ Lines: TypeAlias = "Iterable[str] | Iterable[pa.Array] | pa.Array | pa.ChunkedAr
 """Input for training and batch encoding: strings, an Arrow string array, or a stream of such arrays."""
 
 LINES_PER_CHUNK = 65_536
-"""Maximum number of lines per column; bounds memory if lines are short, since each line has a fixed overhead."""
+"""Maximum line count per column; bounds memory if lines are short, since each line has a fixed overhead."""
 
 
 @contextmanager

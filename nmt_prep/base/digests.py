@@ -217,7 +217,7 @@ class DigestCache:
         return self._entry(path, trust=trust, steps=steps).digest
 
     def steps(self, path: Path) -> FileSteps:
-        """Returns the steps of a file, from the cache if the entry is valid."""
+        """Returns a file's steps, from the cache if the entry is valid."""
         steps = self._entry(path, trust=True, steps=True).steps
         assert steps is not None
         return steps

@@ -42,7 +42,7 @@ class Listener(ABC):
         """Receives an event."""
 
     def advanced(self, meter: Meter) -> None:  # noqa: B027
-        """Receives the progress of a meter; called when it advances and when it ends."""
+        """Receives a meter's progress; called when it advances and when it ends."""
 
     def close(self) -> None:  # noqa: B027
         """Releases resources; called at the end of the run, successful or not."""
@@ -71,7 +71,7 @@ class Meter:
         self._progress.advanced(self)
 
     def event(self, name: str, **fields: object) -> None:
-        """Reports that something happened, to the listeners of the meter."""
+        """Reports that something happened, to the meter's listeners."""
         self._progress.event(name, **fields)
 
     def part(self, label: str, total: int | None = None, unit: str = "pairs") -> Meter:
@@ -180,7 +180,7 @@ class _DescribingListener(Listener):
             self._print(text)
 
     def _label(self, meter: Meter) -> str:
-        """Returns the purpose of a meter, and its round."""
+        """Returns a meter's purpose, and its round."""
         if meter.label not in self._rounds:
             return meter.label
         words = self._rounds[meter.label]
@@ -289,7 +289,7 @@ class JsonListener(Listener):
 
 
 def _facts(meter: Meter) -> list[str]:
-    """Returns the facts on the line of a meter, most important first: amount, rate, time left, tasks, workers."""
+    """Returns the facts on a meter's line, most important first: amount, rate, time left, tasks, workers."""
     rate = meter.rate
     if meter.total:
         facts = [f"{min(meter.done / meter.total, 1.0):.0%} of {_amount(meter.total, meter.unit)}"]

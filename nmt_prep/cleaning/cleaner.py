@@ -197,7 +197,7 @@ class Cleaner:
         return pa.array([fix or None for fix in fixes], pa.string())
 
     def _judged(self, pairs: Pairs, place: Callable[[int], str]) -> tuple[list[Values], Mask]:
-        """Returns the values of each rule, and which pairs fail it: bool, shape ``[rules, pairs]``."""
+        """Returns each rule's values, and which pairs fail it: bool, shape ``[rules, pairs]``."""
         values = [np.full((len(rule.columns), len(pairs)), np.nan) for rule in self.rules]
         failed = np.zeros((len(self.rules), len(pairs)), np.bool_)
         for number in self._order:
@@ -245,7 +245,7 @@ class Cleaner:
 
 
 def chains_of(cleaning: Cleaning, context: Context) -> dict[Side, Chain]:
-    """Returns the fixes of each side."""
+    """Returns each side's fixes."""
     return {
         side: Chain.of(steps_of(cleaning.fix, side), StepContext(context.language(side), context.base_dir))
         for side in context.sides
@@ -281,6 +281,6 @@ def _pairs(
 
 
 def _located(cleaning: Cleaning, problem: str) -> str:
-    """Returns a problem with its key in the config in front. The problem begins with the name of a rule."""
+    """Returns a problem with its key in the config in front. The problem begins with a rule's name."""
     name = problem.partition(":")[0].partition(".")[0]
     return cleaning.keys.get(name, "") + problem

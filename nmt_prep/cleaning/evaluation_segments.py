@@ -144,7 +144,7 @@ _POLICY = TextPolicy(crlf="strip", mark="strip")
 
 
 def read_segments(path: Path, languages: Languages, unpacked: Path) -> Iterator[PairBatch]:
-    """Yields the segments of a file; segments with one side have an empty target.
+    """Yields a file's segments; segments with one side have an empty target.
 
     A line in a text file is a segment, and so is a line in a TSV file: its first two columns are the sides. Other files
     are read by the format that their suffix implies.

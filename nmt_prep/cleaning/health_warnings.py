@@ -56,7 +56,7 @@ def pair_warnings(
     facts: PairFacts,
     frequent: Mapping[Side, Sequence[FrequentLine]],
 ) -> Iterator[HealthWarning]:
-    """Yields the warnings about the pairs of a corpus."""
+    """Yields the warnings about a corpus's pairs."""
     for side, lines in frequent.items():
         certain = [line for line in lines if line.count >= _LEAST_COUNT]
         if certain:
@@ -168,7 +168,7 @@ def quoted(text: str) -> str:
 
 
 def encoded_warnings(info: DatasetInfo, max_length: int, documented: Collection[str] = ()) -> Iterator[HealthWarning]:
-    """Yields the warnings about the splits of a dataset."""
+    """Yields the warnings about a dataset's splits."""
     limit, key = max_length, "input.max_length"
     if info.row_length is not None:
         limit, key = info.row_length, "records.row_length"

@@ -52,7 +52,7 @@ def _in_place(rules: dict[str, Any], settings: CleanSettings, config: Config, us
 
 
 def rules_in_full(cleaning: Cleaning) -> dict[str, Any]:
-    """Returns the rules of a corpus with all their options, in order."""
+    """Returns a corpus's rules with all their options, in order."""
     specs = {**cleaning.rules, **cleaning.corpus_rules}
     options = {name: rule_options(name, spec) for name, spec in specs.items()}
     return {

@@ -45,7 +45,7 @@ class KnownLines:
         return NumberedLines(numbers.astype(np.int64), new, start)  # else NumPy converts them for each rule
 
     def values(self, rule: Hashable, lines: NumberedLines, new: npt.NDArray[V]) -> npt.NDArray[V]:
-        """Returns the values of a rule for lines: an array like ``new``, shape ``[lines, …]``.
+        """Returns a rule's values for lines: an array like ``new``, shape ``[lines, …]``.
 
         Args:
             new: the rule's values for the new lines: shape ``[new, …]``.

@@ -41,7 +41,7 @@ class EvaluationSet:
 
 @dataclass(frozen=True)
 class Against:
-    """Evaluation segments to search the pairs of a corpus for."""
+    """Evaluation segments to search a corpus's pairs for."""
 
     file: Path  # the file with the segments of all sets
     sha256: str
@@ -87,7 +87,7 @@ Leaks: TypeAlias = dict[int, SetLeaks]  # Leaks by the number of the set; only s
 
 
 def total_leaks(parts: Sequence[Leaks]) -> Leaks:
-    """Returns the leaks of a corpus, the sum over its parts, which must be in order."""
+    """Returns a corpus's leaks, summed over its parts, which must be in order."""
     numbers = sorted({number for part in parts for number in part})
     return {number: reduce(SetLeaks.__add__, (part[number] for part in parts if number in part)) for number in numbers}
 

@@ -29,7 +29,7 @@ Unit: TypeAlias = Literal["char", "byte", "letter", "token", "word"]
 
 
 def lengths(pairs: Pairs, side: Side, unit: Unit) -> Values:
-    """Returns the length of every line on a side: float64, shape ``[pairs]``."""
+    """Returns every line's length on a side: float64, shape ``[pairs]``."""
     return pairs.keep(("length", side, unit), lambda: line_lengths(pairs.lines(side), unit))
 
 

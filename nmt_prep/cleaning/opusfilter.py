@@ -72,7 +72,7 @@ def _free_key(rule: str, label: object, taken: Options) -> str:
 
 
 class _Given:
-    """The options of a filter."""
+    """A filter's options."""
 
     def __init__(self, where: str, options: Options, left_out: list[str]) -> None:
         self._where, self._options, self._left_out = where, options, left_out

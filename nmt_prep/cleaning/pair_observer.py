@@ -1,6 +1,6 @@
 """Counts signs of faults in a corpus's pairs, batch by batch.
 
-Memory does not depend on the number of pairs. Frequent lines and equal sides are counted in all pairs, scripts and
+Memory does not depend on the pair count. Frequent lines and equal sides are counted in all pairs, scripts and
 lengths in a sample: the first :data:`SAMPLED` of every :data:`SAMPLED_OF` pairs.
 """
 

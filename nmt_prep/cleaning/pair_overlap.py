@@ -51,7 +51,7 @@ class Overlap:
 def overlap_of(
     a: Path, b: Path, languages: Languages, coverage: float | None, *, examples: int, threads: int
 ) -> Overlap:
-    """Compares two files: the index of the second is in memory, and the first is read in batches.
+    """Compares two files: the second's index is in memory, and the first is read in batches.
 
     Args:
         coverage: a pair of ``a`` contains a side of ``b`` if it has this share of the side's n-grams; None to compare

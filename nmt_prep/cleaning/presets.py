@@ -16,7 +16,7 @@ from nmt_prep.config.clean import Fixes
 PairDedup: TypeAlias = Literal["off", "exact", "normalized"]
 Preset: TypeAlias = Literal["none", "light", "standard", "strict"]
 RuleSpecs: TypeAlias = Mapping[str, Any]
-"""Rules by name, in order. Each value is true, the options of the rule, or ``off`` (false)."""
+"""Rules by name, in order. Each value is true, the rule's options, or ``off`` (false)."""
 
 PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
     {
@@ -80,7 +80,7 @@ PRESET_FIXES: Mapping[Preset, tuple[str, ...]] = MappingProxyType(
         "strict": ("mojibake", "control", "nfc", "whitespace"),
     }
 )
-"""The fixes of each preset."""
+"""Each preset's fixes."""
 
 
 PRESET_DEDUP: Mapping[Preset, PairDedup] = MappingProxyType(
@@ -116,7 +116,7 @@ def is_off(spec: object) -> bool:
 
 
 def effective_rules(preset: Preset, *layers: RuleSpecs) -> dict[str, Any]:
-    """Returns the rules of a preset, changed by one mapping after the other.
+    """Returns a preset's rules, changed by one mapping after the other.
 
     Each key in a mapping replaces the rule with that name, without moving it, or adds a rule at the end. The value
     ``off`` removes the rule.
@@ -158,7 +158,7 @@ def cleaning_of(settings: CleanSettings, languages: Languages, corpus: str) -> C
 
 
 def steps_of(fix: Fixes, side: Side) -> tuple[Any, ...]:
-    """Returns the fixes of a side."""
+    """Returns a side's fixes."""
     return fix.get(side, ()) if isinstance(fix, Mapping) else fix
 
 

@@ -92,7 +92,7 @@ def counts_of(
     values: Sequence[Values],
     failed: npt.NDArray[np.bool_],
 ) -> CleanCounts:
-    """Returns the counts of a batch.
+    """Returns a batch's counts.
 
     Args:
         reasons: shape ``[pairs]``: -1 for pairs that are kept, 0 for pairs without text, 1 for pairs that fail the

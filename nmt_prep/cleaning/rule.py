@@ -128,17 +128,17 @@ class Pairs:
         return self._size
 
     def arrow(self, side: Side) -> pa.Array:
-        """Returns the lines of a side as an Arrow ``large_string`` array."""
+        """Returns a side's lines as an Arrow ``large_string`` array."""
         return self._arrow[side]
 
     def side(self, side: Side) -> TextColumn:
-        """Returns the lines of a side as bytes and offsets."""
+        """Returns a side's lines as bytes and offsets."""
         if side not in self._columns:
             self._columns[side] = TextColumn.from_arrow(self._arrow[side])
         return self._columns[side]
 
     def lines(self, side: Side) -> Lines:
-        """Returns the lines of a side in the form that native functions take.
+        """Returns a side's lines in the form that native functions take.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
@@ -210,7 +210,7 @@ class Rule(ABC, Generic[O]):
         edges: edges of the value histogram, ascending, first and last edge included. Values outside are counted
             in the first or last bin.
         columns: names of the columns: sides, ``pair``, or names that only this rule uses.
-        bounds: the bounds of each column.
+        bounds: each column's bounds.
         scores: names of the score columns that the values are computed from, which come with the corpus.
         computed: computed values by name, for a rule on such values; it judges the pairs that all other rules keep.
         files: local files whose content the values depend on, by their names in the config.
@@ -302,12 +302,12 @@ class SideRule(Rule[O]):
     def line_values(self, pairs: Pairs, side: Side) -> Values:
         """Returns the values for the lines on a side: float64, shape ``[pairs]``.
 
-        The values of a line must not depend on other lines. ``pairs`` need not have the other side.
+        A line's values must not depend on other lines. ``pairs`` need not have the other side.
         """
 
 
 class PairRule(Rule[O]):
-    """A rule that compares the sides of a pair, with one value for each pair.
+    """A rule that compares a pair's sides, with one value for each pair.
 
     It has the same bounds and attributes as a :class:`SideRule`.
     """

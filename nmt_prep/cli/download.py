@@ -56,7 +56,7 @@ def lock(
     update: Annotated[bool, typer.Option("--update", help="Fetch again, and replace the recorded digests.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Record the digest of each download in the lock file beside CONFIG, or check downloads against it.
+    """Record each download's digest in the lock file beside CONFIG, or check downloads against it.
 
     If files have changed on their server, nmt-prep lock CONFIG --update NAME accepts the new files of the corpus NAME;
     without NAME, the new files of all corpora.

@@ -150,13 +150,13 @@ def init(
 
 
 def _own_recipes() -> dict[str, Any]:
-    """Returns the recipes of this package, by name."""
+    """Returns this package's recipes, by name."""
     folder = resources.files("nmt_prep") / "recipes"
     return {path.name.removesuffix(".yaml"): path for path in sorted(folder.iterdir(), key=lambda path: path.name)}
 
 
 def _write_recipe(name: str, file: Path, options: list[str], *, force: bool) -> None:
-    """Writes the config of a recipe."""
+    """Writes a recipe's config."""
     if options:
         raise typer.BadParameter(
             f"{options[0]}: the recipe {name} is a whole config; remove the option, and change the file, or a run "
@@ -205,7 +205,7 @@ def _parsed_languages(text: str) -> Languages:
 
 
 def _problem(languages: Mapping[str, str], corpus: Mapping[str, Any]) -> str:
-    """Returns the problems of a config with this corpus alone, on one line; empty if there are none."""
+    """Returns a config's problems with this corpus alone, on one line; empty if there are none."""
     config = {"name": "c", "languages": languages, "output_dir": "c", "seed": 1, "splits": {"train": [corpus]}}
     try:
         checks.check_config(config, "")
@@ -248,7 +248,7 @@ class _Corpora:
         self.splits[split].append(corpus)
 
     def add_recipe(self, recipe: MtdataRecipe) -> None:
-        """Adds the corpora of a recipe, and remarks about corpora that cannot be read."""
+        """Adds a recipe's corpora, and remarks about corpora that cannot be read."""
         reasons = []
         for split, name in ((split, name) for split, ids in recipe.splits.items() for name in ids):
             try:
@@ -322,7 +322,7 @@ def _of_id(text: str, languages: Languages) -> dict[str, Any]:
 
 
 def _of_files(text: str, languages: Languages, config_dir: Path) -> dict[str, Any]:
-    """Returns the keys of the corpus in a file, in two files, or in an archive."""
+    """Returns the corpus's keys in a file, in two files, or in an archive."""
     address, marks, rest = text.rpartition("::")
     address, members = (address, rest.split(",")) if marks and "]" not in rest else (text, [])  # ] ends an IPv6 host
     files = [address] if Path(address).exists() else address.split(",")

@@ -185,7 +185,7 @@ def tasks(
 ) -> None:
     """Show the task progress of each stage. Runs nothing.
 
-    The tasks of a stage are known once the stages above it are up to date.
+    A stage's tasks are known once the stages above it are up to date.
     """
     checked = load_config(config, overrides)
     stages = runner.tasks(checked)

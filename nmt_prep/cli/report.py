@@ -87,7 +87,7 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, object]]:
 
 
 def _cells(table: Table) -> Iterator[tuple[str, object]]:
-    """Yields the cells of a table by row and heading, such as ``train/news: pairs in``."""
+    """Yields a table's cells by row and heading, such as ``train/news: pairs in``."""
     for row in table.rows:
         for heading, cell in zip(table.head[table.keys :], row[table.keys :], strict=True):
             yield ": ".join([*map(str, row[: table.keys]), heading]), cell

@@ -75,10 +75,10 @@ def run(
 ) -> None:
     """Run the stages of CONFIG that are not up to date.
 
-    The output of a stage is reused unless its config, its inputs or its files changed. nmt-prep plan CONFIG lists the
+    A stage's output is reused unless its config, its inputs or its files changed. nmt-prep plan CONFIG lists the
     stages, and says which would run and why. An interrupted run resumes where it stopped.
 
-    With --round, --task-id and --num-tasks, each member of a job array runs a share of the tasks of a round.
+    With --round, --task-id and --num-tasks, each member of a job array runs a share of a round's tasks.
     nmt-prep tasks CONFIG lists the rounds. A plain run afterwards runs any missing tasks and completes the stage.
     """
     keep_freed_memory()
@@ -160,7 +160,7 @@ def show_summary(
 
     Args:
         warnings: true to show the warnings.
-        rounds: true to list the rounds of each stage.
+        rounds: true to list each stage's rounds.
     """
     reported = _is_reported(outcomes)
     if any(outcome.ran and outcome.stage == "encode" for outcome in outcomes):
@@ -174,7 +174,7 @@ def show_summary(
 
 
 def summary_json(config: Config, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Returns the summary of a run as JSON values; docs/inspecting.md describes the keys."""
+    """Returns a run's summary as JSON values; docs/inspecting.md describes the keys."""
     return {
         "version": SUMMARY_VERSION,
         "name": config.name,
@@ -272,7 +272,7 @@ def _row_preview(config: Config) -> str:
 
 
 def _text(config: Config, side: Side, tokenizer: Tokenizer, ids: list[int]) -> str:
-    """Returns the text of a row without its frame. A tag is added by name, because not every dialect decodes it."""
+    """Returns a row's text without its frame. A tag is added by name, because not every tokenizer type decodes it."""
     description = config.vocab.frame.of(side)
     for tag in sorted({corpus.tags[side] for corpus in config.directed("train") if side in corpus.tags}):
         inside = frame.Frame.parse(tokenizer, description, tag).inside(ids)

@@ -108,7 +108,7 @@ def print_remark(message: str | Text) -> None:
 
 
 def show_cursor() -> None:
-    """Shows the cursor of the terminal, which progress bars hide, before the process ends without their help.
+    """Shows the terminal's cursor, which progress bars hide, before the process ends without their help.
 
     Does not wait for a terminal that Ctrl-S holds, nor for a thread that writes to it.
     """

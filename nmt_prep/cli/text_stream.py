@@ -66,7 +66,7 @@ def input_blocks(path: Path | None = None) -> Iterator[Block]:
 
 
 def name_of(path: Path | None) -> str:
-    """Returns the name of an input for messages; None is standard input."""
+    """Returns an input's name for messages; None is standard input."""
     return "standard input" if path is None else str(path)
 
 

@@ -169,7 +169,7 @@ def convert(work: Callable[[pa.Array], pa.Array], lines: InputLines, word: re.Pa
     """Applies a function to lines; an error gets the line and column of the fault.
 
     Args:
-        word: matches the words of a line, to report the column of a faulty word; None to report a character.
+        word: matches a line's words, to report the column of a faulty word; None to report a character.
     """
     try:
         return work(lines.text)
@@ -242,7 +242,7 @@ def vocab(
 
 
 def _fits(listed: list[tuple[str, Path, IdLayout]], text: Path, names: list[str]) -> dict[str, Any]:
-    """Measures a vocabulary, or the vocabularies of a run by side, on each column, or on the whole text."""
+    """Measures a vocabulary, or a run's vocabularies by side, on each column, or on the whole text."""
     loaded = [subwords.load_tokenizer(file, id_layout=layout) for _, file, layout in listed]
     of_column = {name: loaded[min(number, len(loaded) - 1)] for number, name in enumerate(names)}
     fitted = of_column or {title or "text": tokenizer for (title, _, _), tokenizer in zip(listed, loaded, strict=True)}

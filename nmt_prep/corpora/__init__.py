@@ -37,7 +37,7 @@ def open_corpus(
     languages: Languages,
     slices: Mapping[str, LineSlice] | None = None,
 ) -> Reader:
-    """Returns the reader of a corpus.
+    """Returns a corpus's reader.
 
     Args:
         corpus: entry of the corpus in the config.

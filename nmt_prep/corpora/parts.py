@@ -51,9 +51,9 @@ def score_column(name: str) -> str:
 
 
 def part_schema(columns: Iterable[str] = (), *, rows: bool = True) -> pa.Schema:
-    """Returns the columns of a part.
+    """Returns a part's columns.
 
-    ``row`` is the position of a pair in its corpus before any pair was dropped. ``document`` names the pair's document,
+    ``row`` is a pair's position in its corpus before any pair was dropped. ``document`` names the pair's document,
     or is null for a pair without document; consecutive rows with the same name are a document, in the order of ``row``.
     ``score:<name>`` are the scores that came with the corpus, null for a pair without score.
 
@@ -111,7 +111,7 @@ class PairFile:
     def batches(
         self, row_groups: Iterable[int] | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Reads the file as :func:`iter_pairs` does, with the sides and the corpus of its direction."""
+        """Reads the file as :func:`iter_pairs` does, with the sides and its direction's corpus."""
         if not self.reversed:
             yield from iter_pairs(self.path, row_groups, columns)
             return

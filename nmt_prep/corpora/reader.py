@@ -51,7 +51,7 @@ class PairBatch:
         target: the same, of the same length.
         faults: `Fault` or 0 for each pair, uint8, shape ``[pairs]``; None for no faults.
         rows: the row of each pair: its position in the corpus before any pair was dropped, counted from 0; int64, shape
-            ``[pairs]``. None in the batches of a reader, which have all rows in order.
+            ``[pairs]``. None in a reader's batches, which have all rows in order.
         columns: the other columns by their keys in the config, arrays of the same length: ``scores.<name>`` is
             ``float64``, null for a pair without score; ``document`` is ``dictionary<int32, string>``, null for a pair
             without document.
@@ -70,7 +70,7 @@ class PairBatch:
         return len(self.source)
 
     def side(self, side: Side) -> pa.Array:
-        """Returns the column of a side."""
+        """Returns a side's column."""
         return self.source if side == "source" else self.target
 
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -169,7 +169,7 @@ class Reader(ABC):
 
         Raises:
             AlignmentError: the sides do not match.
-            InvalidTextError: a file is not text in the encoding of the corpus.
+            InvalidTextError: a file is not text in the corpus's encoding.
             CorpusError: a file is malformed or cannot be read.
         """
 
@@ -212,7 +212,7 @@ class Reader(ABC):
         """Yields the lines to read of one file.
 
         Raises:
-            InvalidTextError: the file is not text in the encoding of the corpus.
+            InvalidTextError: the file is not text in the corpus's encoding.
             CorpusError: the file cannot be read.
         """
         return iter_blocks(self.files[part], self.policy(part), self.counts, self.slices.get(part))
@@ -312,7 +312,7 @@ BATCH_CHARACTERS = 2 << 20
 
 
 class PairBuilder:
-    """Collects pairs into batches; joins the lines of a text, and marks pairs that are too long.
+    """Collects pairs into batches; joins a text's lines, and marks pairs that are too long.
 
     Args:
         max_line_bytes: a pair with a longer side gets :attr:`Fault.TOO_LONG`.
@@ -376,7 +376,7 @@ class PairBuilder:
 
 
 def one_line(text: str) -> str:
-    """Joins the lines of a text with single spaces."""
+    """Joins a text's lines with single spaces."""
     return " ".join(filter(None, (line.strip(" \t\r") for line in text.split("\n"))))
 
 

@@ -1,6 +1,6 @@
 """The readers, by the name of their format in a config.
 
-An installed package adds a reader with an entry point of the group ``nmt_prep.readers``: the name of the entry is the
+An installed package adds a reader with an entry point of the group ``nmt_prep.readers``: the entry's name is the
 name of the format, and its value a subclass of :class:`~nmt_prep.corpora.reader.Reader`. ``docs/formats.md`` shows one.
 """
 
@@ -37,7 +37,7 @@ GROUP = "nmt_prep.readers"
 
 
 def reader_of(name: str) -> type[Reader]:
-    """Returns the reader of a format."""
+    """Returns a format's reader."""
     if name in BUILT_IN:
         return _built_in(name)
     if name in _installed():
@@ -68,7 +68,7 @@ def format_of(corpus: Corpus) -> str:
 
 
 def parts_of(corpus: Corpus) -> tuple[str, ...]:
-    """Returns the names of a corpus's files: ``("both",)``, or the sides of the corpus."""
+    """Returns the names of a corpus's files: ``("both",)``, or the corpus's sides."""
     if corpus.documents is not None:
         return corpus.sides or ("both",)
     parts = reader_of(format_of(corpus)).parts
@@ -76,7 +76,7 @@ def parts_of(corpus: Corpus) -> tuple[str, ...]:
 
 
 def column_files(corpus: Corpus) -> dict[str, ColumnPlace]:
-    """Returns the columns of a corpus in separate files, by key; a place has a ``url``, a ``member``, or both."""
+    """Returns a corpus's columns in separate files, by key; a place has a ``url``, a ``member``, or both."""
     inline = reader_of(format_of(corpus)).columns_inside(corpus)
     files: dict[str, ColumnPlace] = {}
     for key, place in corpus.places.items():

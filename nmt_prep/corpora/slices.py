@@ -113,7 +113,7 @@ class LineIndex:
 
     @classmethod
     def of_steps(cls, steps: FileSteps) -> LineIndex:
-        """Builds the index of a file without quotes from its steps."""
+        """Builds a file's index without quotes from its steps."""
         before = np.cumsum([0, *steps.newlines], dtype=np.int64)
         return cls(steps.size, before, int(before[-1]) + steps.unended, True, steps.step)
 

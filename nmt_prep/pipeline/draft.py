@@ -4,7 +4,7 @@ A draft belongs to one fingerprint, and processes on several machines may open i
 are atomic if the process is killed. To delete a draft, it is first moved to the trash as a whole, so no draft ever has
 results whose files are missing.
 
-Only directories that nmt_prep made may be replaced. A stage's manifest lists the files of its directory, and so does
+Only directories that nmt_prep made may be replaced. A stage's manifest lists its directory's files, and so does
 ``.nmt_prep/made/<directory>.json``. This record is flushed before the directory is installed and before a manifest is
 removed. So even after a kill at any point, a run can tell its own output from a directory that the user made.
 """
@@ -110,7 +110,7 @@ def _to_trash(private: Path, path: Path) -> None:
 
 
 def empty_trash(private: Path) -> None:
-    """Deletes the content of the trash; ignores errors, since a later call tries again."""
+    """Deletes the trash's content; ignores errors, since a later call tries again."""
     shutil.rmtree(_trash(private), ignore_errors=True)
 
 

@@ -47,7 +47,7 @@ class Share:
 
 @dataclass(frozen=True)
 class RoundState:
-    """The progress of a round."""
+    """A round's progress."""
 
     round: str
     # key of each task in order, and whether it has ended; None if they depend on a round that has not ended

@@ -18,7 +18,7 @@ from nmt_prep.pipeline.stage import AnyStage, Outputs
 
 
 class Freshness:
-    """Compares the stages of a config with their manifests and files in the workspace."""
+    """Compares a config's stages with their manifests and files in the workspace."""
 
     def __init__(self, config: Config, workspace: Workspace, digests: DigestCache, lock: LockFile) -> None:
         # use cached digests of files whose sizes and times are unchanged, instead of reading the files

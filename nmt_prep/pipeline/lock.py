@@ -24,7 +24,7 @@ _HOLDER_BYTES = 4096  # Maximum size of a holder's description, in bytes
 def run_lock(
     workspace: Workspace, *, wait: bool | float, waiting: Callable[[str], None], shared: bool = False
 ) -> Iterator[None]:
-    """Locks the directory of a run; the kernel releases the lock when the process ends.
+    """Locks a run's directory; the kernel releases the lock when the process ends.
 
     Args:
         wait: true to wait for the end of another run, false to raise an error then, or the maximum seconds to wait.

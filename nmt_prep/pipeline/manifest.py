@@ -17,7 +17,7 @@ from nmt_prep.base.errors import OutputError
 
 @dataclass(frozen=True)
 class Workspace:
-    """The directory of a run."""
+    """A run's directory."""
 
     root: Path
 
@@ -58,7 +58,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Records the inputs of a stage, and the files that it wrote.
+    """Records a stage's inputs, and the files that it wrote.
 
     ``observed`` describes the data for people. It is not part of ``output_digest``, so stages that do not read it are
     not rebuilt when a stage observes more than before.

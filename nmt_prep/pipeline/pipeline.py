@@ -1,4 +1,4 @@
-"""The stages of a config in order: plans, runs, shares and lists them.
+"""A config's stages in order: plans, runs, shares and lists them.
 
 A stage reads the output of earlier stages and its own part of the config. Its fingerprint is a hash of both and of its
 version. Its manifest, written last, holds the fingerprint and the digests of its files. A stage is fresh, and is not
@@ -65,7 +65,7 @@ class _Making:
 
     @property
     def places(self) -> tuple[Path, ...]:
-        """The directory of the stage, and the directories beside it."""
+        """The stage's directory, and the directories beside it."""
         return (self.directory, *self.draft.beside.values())
 
     def open(self) -> None:

@@ -39,7 +39,7 @@ def machine_name() -> str:
 
 
 class RunNotes(Listener):
-    """Notes the stages of a run by its events."""
+    """Notes a run's stages by its events."""
 
     def __init__(self, root: Path, engine: Engine, version: str) -> None:
         """Takes the run's directory, the engine, and nmt_prep's version."""

@@ -1,4 +1,4 @@
-"""The declaration of a stage, and the job that it is given.
+"""A stage's declaration, and the job that it is given.
 
 To add a stage, write one module with a subclass of :class:`Stage` and add it to the list in :mod:`nmt_prep.stages`.
 """
@@ -26,7 +26,7 @@ from nmt_prep.pipeline.rounds import P, Round, Rounds
 
 @dataclass(frozen=True)
 class HealthWarning:
-    """A warning about the data of a run. The run goes on, unless the user asked for ``--strict``."""
+    """A warning about a run's data. The run goes on, unless the user asked for ``--strict``."""
 
     code: str  # a short identifier that does not change, such as `frequent_line`
     text: str  # a sentence for people, perhaps with text of a corpus
@@ -70,7 +70,7 @@ class Outputs:
         return {}
 
     def read(self, stage: type[Stage[B, Any]]) -> B:
-        """Returns the output of a stage, as its manifest records it."""
+        """Returns a stage's output, as its manifest records it."""
         kind: type[B] = stage.output
         try:
             if stage.name not in self._read:  # the output of a run with many corpora takes long to parse
@@ -97,7 +97,7 @@ class Outputs:
         return self.manifests[stage.name]
 
     def directory_of(self, stage: type[AnyStage]) -> Path:
-        """Returns the directory with the files of a stage."""
+        """Returns the directory with a stage's files."""
         return self.root / stage.directory
 
 
@@ -153,7 +153,7 @@ class NoOutput:
 class Stage(ABC, Generic[O, P]):
     """One step of the data flow.
 
-    Type parameters: ``O``, the type of the output; ``P``, the type that :meth:`work` returns to :meth:`finish`.
+    Type parameters: ``O``, the output's type; ``P``, the type that :meth:`work` returns to :meth:`finish`.
 
     Attributes:
         name: the stage's name, on the command line and in the manifest.
@@ -250,7 +250,7 @@ class Stage(ABC, Generic[O, P]):
         return ""
 
     def work(self, job: Job) -> Rounds[P]:
-        """Yields the tasks of each round, and returns the data that :meth:`finish` needs.
+        """Yields each round's tasks, and returns the data that :meth:`finish` needs.
 
         It is also called to list tasks, so it must only compute, from the job's manifests and from earlier results.
         """

@@ -52,7 +52,7 @@ class BatchEstimate:
 
 
 def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[BatchEstimate]:
-    """Returns estimates for a split: with the settings of the config, then with others. Reads part of the indexes."""
+    """Returns estimates for a split: with the config's settings, then with others. Reads part of the indexes."""
     index = first_shards(records_dir, info, split)
     if index is None:
         return []

@@ -146,7 +146,7 @@ def legend(*entries: tuple[str, str]) -> Markup:
 
 
 def behind(summary: Content, content: Content, **attributes: str | bool | None) -> Markup:
-    """Returns content that is folded away, such as the table of a plot; ``attributes`` belong to the element."""
+    """Returns content that is folded away, such as a plot's table; ``attributes`` belong to the element."""
     return el("details", el("summary", summary), content, **attributes)
 
 

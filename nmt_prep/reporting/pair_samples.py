@@ -1,7 +1,7 @@
-"""The sample of each corpus, whose lengths and characters ``encode`` counts for the report.
+"""Each corpus's sample, whose lengths and characters ``encode`` counts for the report.
 
 The sample has up to :data:`SAMPLE_PAIRS` pairs per corpus, fewer if a split has many corpora, or all pairs of a smaller
-corpus. They are drawn at random; seed, split and corpus name fix the choice, whatever the order of the work. A task
+corpus. They are drawn at random; seed, split and corpus name fix the choice, whatever the work's order. A task
 collects its part's sampled pairs in a :class:`PairSample`, and writes it to a file; the parts' samples add up to the
 corpus's sample.
 """
@@ -59,7 +59,7 @@ class CorpusSample:
     corpora: int = 1  # corpus count of the split
 
     def rows(self) -> npt.NDArray[np.int64]:
-        """Returns the rows of the sample in random order, int64; the first :data:`EXAMPLES` are the examples."""
+        """Returns the sample's rows in random order, int64; the first :data:`EXAMPLES` are the examples."""
         shuffle = GlobalShuffle(self.pairs, self.seed, f"sample of {self.split}/{self.corpus}")
         most = min(SAMPLE_PAIRS, max(SPLIT_PAIRS // self.corpora, LEAST_PAIRS))
         return shuffle.rows_at(np.arange(min(self.pairs, most)))

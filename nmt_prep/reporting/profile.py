@@ -79,7 +79,7 @@ class VocabularyUse:
 
 @dataclass(frozen=True)
 class LanguageUse:
-    """How a language uses a vocabulary, in the samples of its corpora."""
+    """How a language uses a vocabulary, in its corpora's samples."""
 
     pieces: int
     words: int
@@ -110,7 +110,7 @@ class TextProfile:
 
 
 def corpus_profile(sample: PairSample, stats: PairStats, words: Mapping[Side, Sequence[str]]) -> CorpusProfile:
-    """Returns the profile of a corpus."""
+    """Returns a corpus's profile."""
     lengths = {unit: tuple(sample.lengths[:, side, number] for side in (0, 1)) for number, unit in enumerate(UNITS)}
     return CorpusProfile(
         pairs=stats.pairs,
@@ -193,7 +193,7 @@ def _in_words(pair: EncodedPair, words: Mapping[Side, Sequence[str]]) -> TextPai
 
 
 def length_bins(lengths: Numbers) -> npt.NDArray[np.int64]:
-    """Returns the bin of each length, int64; the first bin for lengths below 1."""
+    """Returns each length's bin, int64; the first bin for lengths below 1."""
     return np.maximum(np.searchsorted(LENGTH_EDGES, lengths, side="right") - 1, 0)
 
 
@@ -273,7 +273,7 @@ def _cells(corpora: Sequence[Json], unit: str) -> list[list[int]]:
 
 
 def _whole(corpus: Json, count: float) -> float:
-    """Returns a count in the sample of a corpus, scaled to all its pairs."""
+    """Returns a count in a corpus's sample, scaled to all its pairs."""
     scaled: float = count if corpus["sampled"] == corpus["pairs"] else count * corpus["pairs"] / corpus["sampled"]
     return scaled
 

@@ -1,4 +1,4 @@
-"""The tables of the report, which the page and ``summary.txt`` share.
+"""The report's tables, which the page and ``summary.txt`` share.
 
 ``summary.txt`` has all of them, at most about 100 columns wide.
 """
@@ -65,7 +65,7 @@ def stage_rows(stages: Iterable[Json]) -> list[list[str | int]]:
 
 
 def corpora_table(summary: Json) -> Table:
-    """Returns the size of each corpus before and after preparation."""
+    """Returns each corpus's size before and after preparation."""
     rows = []
     for split, corpus, flow in corpora(summary["flow"]):
         facts = summary["corpora"][split][corpus]
@@ -123,7 +123,7 @@ def document_table(summary: Json) -> Table:
 
 
 def segment_table(summary: Json) -> Table:
-    """Returns the documents of each split, and how an epoch joins their segments."""
+    """Returns each split's documents, and how an epoch joins their segments."""
     rows = []
     for split, facts in summary.get("segments", {}).items():
         pairs, sampled = summary["splits"][split]["pairs"], facts["sampled"]
@@ -367,7 +367,7 @@ def _value(value: object) -> str:
 
 
 def record_table(summary: Json) -> Table:
-    """Returns the size of each split."""
+    """Returns each split's size."""
     keys = ("pairs", "shards", "bytes", "longest_source", "longest_target")
     rows = [[split, *(counts[key] for key in keys)] for split, counts in summary["splits"].items()]
     return Table("Records", ["split", *(key.replace("_", " ") for key in keys)], rows)
@@ -393,7 +393,7 @@ TABLES: tuple[Callable[[Json], Table], ...] = (
     stages_table,
     record_table,
 )
-"""The tables of the text, in order."""
+"""The text's tables, in order."""
 
 
 def render_text(summary: Json) -> str:
@@ -416,7 +416,7 @@ def _warnings(summary: Json) -> Iterator[str]:
 
 
 def _lines(table: Table) -> Iterator[str]:
-    """Yields the lines of a table, whose title takes the place of its first heading; none for a table without rows.
+    """Yields a table's lines, whose title takes the place of its first heading; none for a table without rows.
 
     A corpus is named in the first of its rows only.
     """

@@ -70,7 +70,7 @@ def _fill(lengths: npt.NDArray[np.int32], length: int) -> float:
 
 
 def _parts(tokenizer: Tokenizer, ids: list[int], bounds: list[int]) -> list[tuple[str, bool]]:
-    """Returns the texts of a row in order, each with True if it counts for the loss."""
+    """Returns a row's texts in order, each with True if it counts for the loss."""
     cuts = [0, *bounds, len(ids)]
     parts = [(ids[start : min(end, _SHOWN)], number % 2 == 1) for number, (start, end) in enumerate(pairwise(cuts))]
     return [(text_of(tokenizer, part), counts) for part, counts in parts if part]

@@ -1,6 +1,6 @@
 """Plots as inline SVG: bars, curves and heat maps that are as wide as the page allows.
 
-The drawing of a plot is an inner ``svg``, which is stretched. Labels are outside of the drawing, positioned in percent,
+A plot's drawing is an inner ``svg``, which is stretched. Labels are outside of the drawing, positioned in percent,
 so that their size stays the same. The labels of counts are in a gutter at the left. Colours come from the style sheet,
 by class.
 """
@@ -164,7 +164,7 @@ def bar_figure(
 
 
 def scaled(value: float, most: float, *, log: bool = False) -> float:
-    """Returns the height of a bar from 0 to 1; on a logarithmic scale, 1 is still visible."""
+    """Returns a bar's height from 0 to 1; on a logarithmic scale, 1 is still visible."""
     if most <= 0:
         return 0.0
     return math.log1p(value) / math.log1p(most) if log else value / most

@@ -27,7 +27,7 @@ _ALL = 1 << 62
 
 @dataclass(frozen=True)
 class Page:
-    """The page of a report, which a notebook shows."""
+    """A report's page, which a notebook shows."""
 
     path: Path  # the file
 
@@ -113,10 +113,10 @@ class Run:
                 pairs that cleaning dropped; by default, the last stage that has text.
             split: the split.
             corpus: a corpus of the split; None for all.
-            sample: number of pairs to draw at random.
+            sample: pair count to draw at random.
             seed: seed of the sample.
             matching: a regular expression (RE2) that a side must match.
-            first: maximum number of pairs to return without a sample; by default all.
+            first: maximum pair count to return without a sample; by default all.
 
         Raises:
             ArgumentError: there is no such stage, split or corpus.
@@ -135,7 +135,7 @@ class Run:
 
     @property
     def report(self) -> Page:
-        """The page of the report, which a notebook shows.
+        """The report's page, which a notebook shows.
 
         Raises:
             OutputError: there is none.

@@ -1,7 +1,7 @@
-"""Traces a pair from the line of its corpus to its record, and back.
+"""Traces a pair from its corpus's line to its record, and back.
 
 :class:`Lineage` inverts the shuffle and the division into shards. :class:`CorpusRows` knows which rows of a corpus are
-in the compiled or cleaned parts, and where they are in its files. Parts have a column with the row of each pair if the
+in the compiled or cleaned parts, and where they are in its files. Parts have a column with each pair's row if the
 config cleans or the corpus has scores. Without this column, the corpus is read again, and pairs are dropped as compile
 does.
 """
@@ -185,7 +185,7 @@ def corpus_of(config: Config, split: str, name: str) -> tuple[str, int, Corpus]:
 
 
 class CorpusRows:
-    """The rows of a corpus."""
+    """A corpus's rows."""
 
     def __init__(self, outputs: Outputs, split: str, name: str) -> None:
         """Finds the corpus; reads no file."""

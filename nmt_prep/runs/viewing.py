@@ -77,7 +77,7 @@ def chosen(config: Config, stage: str | None, wanted: Wanted) -> Iterator[Row]:
 
 
 def last_stage(config: Config, split: str) -> str:
-    """Returns the last stage that has the text of a split."""
+    """Returns the last stage that has a split's text."""
     if config.limits.pieces is not None and split in limited_splits(config):
         return Limits.name
     if any(corpus.is_divided or corpus.is_held_out for corpus in config.splits.get(split, ())):
@@ -118,7 +118,7 @@ def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row,
     """Returns where a record comes from, and its split's record count.
 
     Args:
-        pieces: true to add the pieces of each side.
+        pieces: true to add each side's pieces.
     """
     outputs = outputs_in(config.run_dir, STAGES, config)
     require(outputs, *documents_stages(config), Compile, Vocabulary, Encode)

@@ -1,4 +1,4 @@
-"""align: links the words of each pair. It runs if the config has a section ``align``.
+"""align: links each pair's words. It runs if the config has a section ``align``.
 
 The word alignment model is given, or learned from a sample of the pairs that training reads. Then a task per part
 writes the links of its pairs. Corpora of one side have no links.
@@ -208,7 +208,7 @@ LINK = Round("align", link_part, Linked, words="linking words")
 
 
 Aligned: TypeAlias = "tuple[dict[str, list[tuple[PairFile, LinkTask, Linked]]], dict[str, Path | None]]"
-"""The parts of each split with their tasks and results, and the models by language pair; None if nothing could be
+"""Each split's parts with their tasks and results, and the models by language pair; None if nothing could be
 learned. Both directions of a corpus share one task per part."""
 
 

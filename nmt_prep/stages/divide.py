@@ -1,6 +1,6 @@
 """divide: moves pairs of train to other splits (``hold_out``), and caps corpora (``limit``), after cleaning.
 
-A pair is drawn by a hash of seed, corpus and row, or of the name of its document, so neither workers nor the division
+A pair is drawn by a hash of seed, corpus and row, or of its document's name, so neither workers nor the division
 into parts change the choice. The round ``draw`` finds the hashes up to which pairs are drawn, one corpus per task; the
 round ``hold-out`` writes the pairs that are held out, and hashes of lines; the round ``keep`` writes which pairs of a
 part stay. Parts that lose none stay where they are.
@@ -57,7 +57,7 @@ class DivideTask:
     first: int  # pair count of the corpus before the part
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[tuple[pa.RecordBatch, Places]]:
-        """Yields the batches of the part, and where each pair goes."""
+        """Yields the part's batches, and where each pair goes."""
         first = self.first
         for batch in iter_pairs(self.part.path, columns=columns):
             nowhere = np.full(len(batch), STAYS)
@@ -106,7 +106,7 @@ def hold_out(task: HoldOutTask, tick: Tick) -> HeldOut:
 
 
 def _described(batch: pa.RecordBatch) -> npt.NDArray[np.void]:
-    """Returns the hashes and bytes of the lines of each pair."""
+    """Returns the hashes and bytes of each pair's lines."""
     described = np.empty(len(batch), _LINES)
     for number, side in enumerate(SIDES):
         column = TextColumn.from_arrow(batch.column(side))
@@ -272,11 +272,11 @@ class _Source:
         return f"splits.{self.split}.{self.corpus.name}"
 
     def salt(self, config: Config) -> int:
-        """Returns a seed. The pairs of a text in several languages have the same, so that their rows go together."""
+        """Returns a seed. A text's pairs in several languages have the same, so that their rows go together."""
         return salt_of(config, self.corpus)
 
     def every(self, others: Sequence[_Source], rows: Mapping[str, int]) -> Iterator[Every]:
-        """Yields the hold-outs by position, given the corpora of the split before this one, and the rows of corpora."""
+        """Yields the hold-outs by position, given the split's corpora before this one, and the rows of corpora."""
         for number, each in enumerate(self.corpus.hold_out):
             if each.every is not None:
                 counts = {
@@ -425,7 +425,7 @@ def whole_stages(config: Config) -> tuple[type[AnyStage], ...]:
 
 
 def whole_parts(job: Outputs) -> dict[str, list[PairFile]]:
-    """Returns the cleaned or compiled files by split, before any is divided, relative to the directory of a stage."""
+    """Returns the cleaned or compiled files by split, before any is divided, relative to a stage's directory."""
     found = {
         split: [part.below(Path("..", Compile.directory)) for part in files]
         for split, files in job.read(Compile).parts.items()
@@ -448,7 +448,7 @@ def divided_files(job: Outputs) -> dict[str, list[PairFile]]:
 
 
 def directed(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> Iterator[PairFile]:
-    """Yields the files of each corpus, and again for its other direction."""
+    """Yields each corpus's files, and again for its other direction."""
     by_name = {corpus.name: corpus for corpus in corpora}
     for name, listed in groupby(parts, lambda part: part.corpus):
         files, reverse = [*listed], by_name[name].reverse

@@ -106,7 +106,7 @@ def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
 
 
 def _addresses(mirrors: Sequence[str], kind: Kind) -> tuple[str, ...]:
-    """Returns addresses with each ``hf:`` id as the address of its repository."""
+    """Returns addresses with each ``hf:`` id as its repository's address."""
     return tuple(str(repository_address(url, kind)[0]) if is_hub_id(url) else url for url in mirrors)
 
 

@@ -31,7 +31,7 @@ _LARGEST = (1 << 64) - 1
 
 
 def salt_of(config: Config, corpus: Corpus) -> int:
-    """Returns a seed. The pairs of a text in several languages have the same, so that their rows go together."""
+    """Returns a seed. A text's pairs in several languages have the same, so that their rows go together."""
     name = corpus.name if corpus.pair is None else corpus.name.removesuffix(f".{corpus.pair}")
     return seed_of(f"divide/{config.seed}/{name}")
 

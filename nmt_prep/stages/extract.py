@@ -88,7 +88,7 @@ def is_read_by_lines(corpus: Corpus, wanted: Wanted) -> bool:
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of an archive, on which the advice for a damaged archive depends."""
+    """An archive's origin, on which the advice for a damaged archive depends."""
 
     corpus: str  # the name of a corpus that needs it
     local: bool  # True if it is the user's own file, not a download
@@ -149,7 +149,7 @@ ExtractedMembers: TypeAlias = dict[str, dict[str, Stored]]
 
 
 def _found(outputs: Outputs) -> tuple[dict[str, CorpusFile], dict[str, tuple[Wanted, list[Archive]]]]:
-    """Returns the files to read in place, and the archives of each file to extract, both by :attr:`Wanted.key`.
+    """Returns the files to read in place, and each file's archives to extract, both by :attr:`Wanted.key`.
 
     There are several archives for a Hugging Face Hub repository's files, each of which is taken whole.
     """
@@ -167,7 +167,7 @@ def _found(outputs: Outputs) -> tuple[dict[str, CorpusFile], dict[str, tuple[Wan
 
 
 def path_of(outputs: Outputs, wanted: Wanted, file: CorpusFile) -> Path:
-    """Returns the path of an entry in :attr:`ExtractOutput.files`."""
+    """Returns an entry's path in :attr:`ExtractOutput.files`."""
     if file.file is not None:
         return outputs.directory_of(Extract) / file.file
     local = wanted.container.local(outputs.config.base_dir)

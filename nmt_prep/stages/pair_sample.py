@@ -33,7 +33,7 @@ class SelectTask:
 
 @dataclass(frozen=True)
 class DrawnFiles:
-    """The files with the pairs that were drawn from the parts of a corpus. Several files may have the same pairs."""
+    """The files with the pairs that were drawn from a corpus's parts. Several files may have the same pairs."""
 
     files: tuple[Path, ...]  # the files, with the columns `source`, `target`, `key` and `order`
     drawn: int  # number of pairs in the files
@@ -116,7 +116,7 @@ _SMALL_MODEL = 100_000_000  # Bytes that making a model may take even if the eng
 
 
 def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
-    """Checks that the tasks that make models fit the memory of the engine."""
+    """Checks that the tasks that make models fit the engine's memory."""
     engine, workers = job.config.engine, job.engine.workers
     side_by_side = min(models, workers)
     base = BASE_MEMORY * (1 if engine.kind == "local" else workers)

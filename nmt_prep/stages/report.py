@@ -169,7 +169,7 @@ def _rows(job: Job, info: DatasetInfo) -> Json:
 
 
 COMPARED_PAIRS = 10_000
-"""Maximum number of pairs per corpus on which the report compares vocabularies."""
+"""Maximum pair count per corpus on which the report compares vocabularies."""
 
 
 def _compared(config: Config, files: Mapping[str, Path]) -> dict[str, Tokenizer]:

@@ -252,7 +252,7 @@ def sampled_sides(config: Config) -> dict[str, list[tuple[Side, Side, str]]]:
 
 
 def _budgets(settings: SampleSettings, texts: Sequence[tuple[str, RawLines | CleanedLines]]) -> Iterator[int]:
-    """Yields the budget of each text, given its language: the maximum per corpus, or a share by temperature in bytes.
+    """Yields each text's budget, given its language: the maximum per corpus, or a share by temperature in bytes.
 
     The languages' shares add up to the size of all texts. A language has more than its text if its share is
     larger; its lines are then repeated.

@@ -65,7 +65,7 @@ class AddedTokenFinder:
         return [(name.encode(), token.id) for name, token in self._tokens.items()]
 
     def occurs(self, text: str) -> bool:
-        """Returns True if the text contains the name of a token."""
+        """Returns True if the text contains a token's name."""
         return self._names.search(text) is not None
 
     def cut(self, text: str) -> Iterator[str | int]:

@@ -135,7 +135,7 @@ class Training(NamedTuple):
     """Callback and resources for training a vocabulary.
 
     Attributes:
-        progress: called with the steps of the training; None to call nothing.
+        progress: called with the training's steps; None to call nothing.
         threads: number of native threads.
         memory: bytes of memory.
         other: counts of the other side, if the sides are trained together, and each has a vocabulary.

@@ -66,7 +66,7 @@ class Frame:
         )
 
     def inside(self, ids: Sequence[int]) -> Sequence[int] | None:
-        """Returns the ids within the frame; None if the row does not start and end with the ids of the frame."""
+        """Returns the ids within the frame; None if the row does not start and end with the frame's ids."""
         end = len(ids) - len(self.after)
         if end < len(self.before) or tuple(ids[end:]) != self.after or tuple(ids[: len(self.before)]) != self.before:
             return None
@@ -74,7 +74,7 @@ class Frame:
 
 
 def frame_sizes(text: str | None, tag: str | None) -> tuple[int, int]:
-    """Returns how many ids a frame, as :meth:`Frame.parse` takes it, adds before and after the ids of a row."""
+    """Returns how many ids a frame, as :meth:`Frame.parse` takes it, adds before and after a row's ids."""
     words = ["{tag}", "{ids}", "</s>"] if text is None else text.split()
     words = [word for word in words if word != "{tag}" or tag is not None]
     place = words.index("{ids}")

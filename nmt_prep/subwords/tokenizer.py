@@ -166,11 +166,11 @@ class Tokenizer(ABC):
         return False
 
     def numbered(self, ids: Mapping[str, object], where: str = "the numbering") -> Tokenizer:
-        """Returns a tokenizer with the ids of a numbering, such as the ``vocab.json`` of a MarianTokenizer.
+        """Returns a tokenizer with a numbering's ids, such as the ``vocab.json`` of a MarianTokenizer.
 
         Args:
             ids: each piece's ID; text without a piece gets the ID of ``<unk>``.
-            where: the file of the numbering, for messages.
+            where: the numbering's file, for messages.
 
         Raises:
             VocabularyError: the vocabulary has its own ids, or the ids are not distinct numbers from 0 on.
@@ -186,10 +186,10 @@ class Tokenizer(ABC):
         return len(self.pieces)
 
     def piece_id(self, piece: str) -> int:
-        """Returns the id of a piece, such as a reserved piece; of equal pieces the first.
+        """Returns a piece's id, such as a reserved piece; of equal pieces the first.
 
         Args:
-            piece: the text of the piece, as in :attr:`pieces`. Tensor2Tensor's dialect also takes a reserved token as
+            piece: the piece's text, as in :attr:`pieces`. Tensor2Tensor's dialect also takes a reserved token as
                 the config names it; the vocabulary has the token with escapes and an underscore at the end.
 
         Raises:

@@ -50,7 +50,7 @@ def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:
 
 
 def text_of(where: str | Path, data: bytes) -> str:
-    """Returns the text of a file; messages name the file ``where``."""
+    """Returns a file's text; messages name the file ``where``."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -60,7 +60,7 @@ def text_of(where: str | Path, data: bytes) -> str:
 
 
 def steps_of(part: object) -> list[Any]:
-    """Returns the steps of a normalizer, a pre-tokenizer or a decoder, with nested sequences flattened."""
+    """Returns the steps of a normalizer, pre-tokenizer or decoder, with nested sequences flattened."""
     if isinstance(part, dict) and part.get("type") == "Sequence":
         steps = next((part[key] for key in ("pretokenizers", "normalizers", "decoders") if key in part), None)
         return [step for nested in (steps if isinstance(steps, list) else [steps]) for step in steps_of(nested)]
@@ -68,7 +68,7 @@ def steps_of(part: object) -> list[Any]:
 
 
 def type_of(step: object) -> str:
-    """Returns the type of a step, for comparisons and messages."""
+    """Returns a step's type, for comparisons and messages."""
     return str(step.get("type")) if isinstance(step, dict) else repr(step)
 
 
@@ -107,7 +107,7 @@ def _is_of_sentencepiece(path: Path, _mtime: int, _size: int) -> bool:
 
 
 def model_type(model: Mapping[str, Any]) -> str:
-    """Returns the type of a model. Files of tokenizers before 0.9 lack it, and their models differ by their parts."""
+    """Returns a model's type. Files of tokenizers before 0.9 lack it, and their models differ by their parts."""
     if (given := model.get("type")) is not None:
         return str(given)
     if isinstance(model.get("vocab"), list):
@@ -189,7 +189,7 @@ def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], wh
 
 
 def names_by_id(ids: Mapping[_Name, int], where: str, most: int) -> list[_Name | str]:
-    """Returns the name of each id; "" for unused ids."""
+    """Returns each id's name; "" for unused ids."""
     largest = max(ids.values(), default=-1)
     if not 0 <= largest < min(2 * len(ids) + 1024, most) or min(ids.values()) < 0:
         raise VocabularyError(
@@ -230,7 +230,7 @@ def run_by_tokenizers(normalizer: str | None, pre_tokenizer: str | None, what: s
     """Returns a tokenizer of the ``tokenizers`` library, for steps that the native core does not implement.
 
     Args:
-        normalizer: the normalizer of the file, as JSON; None if there is none.
+        normalizer: the file's normalizer, as JSON; None if there is none.
         pre_tokenizer: its pre-tokenizer, as JSON; None if there is none.
     """
     library = needed_extra("tokenizers", "tokenizers", what, VocabularyError)

@@ -1,6 +1,6 @@
 """Words before subwords: a chain of steps as the first part of a tokenizer, and its file beside a vocabulary.
 
-The file ``<name>.words.json`` has the steps and the name of the vocabulary. Files that steps need, such as truecasing
+The file ``<name>.words.json`` has the steps and the vocabulary's name. Files that steps need, such as truecasing
 models, are copied beside it, so that the directory can be moved.
 """
 
@@ -45,7 +45,7 @@ _SPACES_OF_TWO, _SPACES_OF_THREE = (
 
 
 def is_words(path: Path) -> bool:
-    """Returns True for the file of a chain."""
+    """Returns True for a chain's file."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -79,7 +79,7 @@ class WordsTokenizer(Tokenizer):
     def load(
         cls, path: str | Path, vocabulary: Callable[[Path], Tokenizer] | None = None, base_dir: Path | None = None
     ) -> WordsTokenizer:
-        """Reads the file of a chain, and its vocabulary by ``vocabulary``.
+        """Reads a chain's file, and its vocabulary by ``vocabulary``.
 
         ``base_dir`` is the directory of programs and modules that steps may run; None for the one in NMT_PREP_STEPS.
         """
@@ -213,7 +213,7 @@ def load_chain(path: Path, base_dir: Path | None) -> tuple[Chain, object]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Returns the file of a chain, its vocabulary, and the copies that its steps need."""
+    """Returns a chain's file, its vocabulary, and the copies that its steps need."""
     parts = parse_json(path, read_vocabulary(path))
     entries = list_at(parts.get("steps"), "steps", str(path))
     copies = (name for entry in entries for name in object_at(entry.get("copies"), "copies", str(path)).values())

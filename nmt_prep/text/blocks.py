@@ -57,7 +57,7 @@ class Fault(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextPolicy:
-    """Options for turning bytes into lines, as the keys of a corpus with the same names; ``mend`` is for messages."""
+    """Options for turning bytes into lines, as a corpus's keys with the same names; ``mend`` is for messages."""
 
     encoding: str = "utf-8"
     invalid: Literal["error", "drop"] = "error"
@@ -139,7 +139,7 @@ def iter_lines(path: str | Path, lines: LineSlice | None = None) -> Iterator[pa.
 
 
 def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:
-    """Returns the text of a file with at most :data:`LARGEST_IN_MEMORY` bytes, without byte order mark."""
+    """Returns a file's text with at most :data:`LARGEST_IN_MEMORY` bytes, without byte order mark."""
     data = b"".join(decoded(iter([read_bytes(path)]), replace(policy, invalid="error"), path, counts))
     marks = len(UTF8_MARK) if data.startswith(UTF8_MARK) else 0
     counts["byte_order_marks"] += bool(marks)
@@ -151,7 +151,7 @@ def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Returns the contents of a file with at most :data:`LARGEST_IN_MEMORY` bytes."""
+    """Returns a file's contents with at most :data:`LARGEST_IN_MEMORY` bytes."""
     try:
         if path.stat().st_size > LARGEST_IN_MEMORY:
             raise CorpusError(f"{path} has more than {LARGEST_IN_MEMORY} bytes, too many for its format; split it")

@@ -49,7 +49,7 @@ class LineRun(NamedTuple):
 def raw_chunks(
     path: Path, start: int = 0, end: int | None = None, steps: StepRange | None = None
 ) -> Iterator[memoryview]:
-    """Yields the bytes of a file, about a block at a time. The next chunk overwrites the bytes of a chunk.
+    """Yields a file's bytes, about a block at a time. The next chunk overwrites a chunk's bytes.
 
     Args:
         end: offset after the last byte; None for the file's end.

@@ -91,7 +91,7 @@ class LineProgram:
                 raise
 
     def end_input(self) -> None:
-        """Ends the input of the program, so that it ends."""
+        """Ends the program's input, so that it ends."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
 
@@ -177,7 +177,7 @@ class LineProgram:
             raise TokenizerError(f"{self._shown} {what}; it may write {_MOST_MESSAGES:,}: let it write fewer messages")
 
     def _near(self, what: str, lines: pa.Array, ends: int) -> str:
-        """Returns the text of an error, with the first line that has no answer."""
+        """Returns an error's text, with the first line that has no answer."""
         near = f", at the line {lines[ends].as_py()[:_SHOWN]!r}" if ends < len(lines) else ""
         return f"{self._shown} {what}{near}"
 

@@ -76,7 +76,7 @@ class Step(ABC, Generic[O]):
     """True if the options name code to run."""
 
     spec: tuple[str, Section]
-    """The name of the step, and its options."""
+    """The step's name, and its options."""
 
     @property
     def label(self) -> str:
@@ -115,7 +115,7 @@ class NativeStep(Step[O]):
 
 
 class NamedStep(NativeStep[O]):
-    """A step in the core that needs no more than its name, which is also the name of its module."""
+    """A step in the core that needs no more than its name, which is also its module's name."""
 
     options: ClassVar[type[Section]] = StepOptions
 

@@ -1,7 +1,7 @@
 """The stage plan: the corpus and the pair for each row of a stream, computed without the rows before it.
 
 Each stage is divided into blocks of :data:`BLOCK_ROWS` rows. The weights give each corpus's exact pair count in the
-blocks up to a given block; a keyed permutation mixes a block's pairs. The pairs of a corpus are numbered through all
+blocks up to a given block; a keyed permutation mixes a block's pairs. A corpus's pairs are numbered through all
 epochs and stages, so a stage goes on where the one before it ended.
 """
 
@@ -35,7 +35,7 @@ MAX_ROWS = 1 << 60  # Maximum row count of a stream
 
 @dataclass(frozen=True)
 class PlannedBlock:
-    """The rows of a block."""
+    """A block's rows."""
 
     stage: int  # index of the stage
     first: int  # the block's first row in the stream
@@ -223,7 +223,7 @@ def plan_stages(
 def _shares(
     stage: StageSettings, training: TrainingSettings, sizes: Mapping[str, int], place: str
 ) -> tuple[Fraction, ...]:
-    """Returns each corpus's share; a group's share is divided by the sizes of its corpora."""
+    """Returns each corpus's share; a group's share is divided by its corpora's sizes."""
     weights = dict.fromkeys(sizes, Fraction(0))
     for name, weight in stage.mix.items():
         members = training.members(name)

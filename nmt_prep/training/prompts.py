@@ -50,7 +50,7 @@ _UNSPACED = re.compile(
 
 
 def language_name(code: str, names_in: str = "en") -> str | None:
-    """Returns the name of a language, given its tag, in another language; None for an unknown language."""
+    """Returns a language's name, given its tag, in another language; None for an unknown language."""
     own = code.replace("_", "-")
     if names_in == "en" and (known := _LANGUAGES.get(own.partition("-")[0].lower())) is not None:
         return known

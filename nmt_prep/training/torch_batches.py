@@ -149,7 +149,7 @@ class Converter:
         )
 
     def _empty(self, shape: tuple[int, ...], kind: Any) -> npt.NDArray[Any]:
-        """Returns an array in the memory of a tensor."""
+        """Returns an array in a tensor's memory."""
         of_torch = {np.int64: torch.int64, np.int32: torch.int32, np.float32: torch.float32}[kind]
         array: npt.NDArray[Any] = torch.empty(shape, dtype=of_torch, pin_memory=self.pin_memory).numpy()
         return array
@@ -187,7 +187,7 @@ def _shifted_right(side: Ragged, first: int) -> np.ndarray:
 
 
 class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
-    """The batches of a split as PyTorch tensors, from the shards that a run wrote.
+    """A split's batches as PyTorch tensors, from the shards that a run wrote.
 
     With the same options, you get the same batches in the same order as from :func:`nmt_prep.make_dataset`, for any
     number of ``DataLoader`` workers. They are complete, so give the ``DataLoader`` ``batch_size=None``, or iterate

@@ -97,7 +97,7 @@ class Reference:
 
 
 def no_words(model: Model) -> tuple[Integers, Integers]:
-    """Returns the sums of a text without words, for :func:`count_words`."""
+    """Returns a text's sums without words, for :func:`count_words`."""
     source, target = (np.zeros((3, len(vocabulary)), np.int64) for vocabulary in model.vocabularies)
     return source, target
 
@@ -182,7 +182,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class Judged:
-    """The judgements of a classifier on pairs."""
+    """A classifier's judgments on pairs."""
 
     # 0 is the value that 1 % of the good pairs of this length fall below; higher is better; NaN for pairs with a side
     # without words: float64, shape `[pairs]`

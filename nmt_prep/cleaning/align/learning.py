@@ -55,7 +55,7 @@ class Counts:
 
 
 def merge(counts: Iterable[Counts], threads: int = 1) -> Counts:
-    """Adds up the counts of a round. Their order, and the number of threads, do not matter."""
+    """Adds up a round's counts. Their order, and the thread count, do not matter."""
     return reduce(lambda first, second: _added(first, second, threads), counts)
 
 
@@ -105,7 +105,7 @@ _CELL_NAMES = ("offsets", "targets", "counts")
 
 
 class Counter:
-    """Counts batches of pairs for a model's next round, in memory that does not grow with the number of pairs."""
+    """Counts batches of pairs for a model's next round, in memory that does not grow with the pair count."""
 
     def __init__(self, model: Model, threads: int = 1) -> None:
         if model.round is None:
@@ -189,7 +189,7 @@ def learn(
 
     Args:
         read: yields source and target lines of all pairs in batches; it is called twice.
-        threads: number of threads; it does not change the model.
+        threads: thread count; it does not change the model.
         tick: is called with each batch's pair count in each round.
     """
     model = Model.start(settings, prior)

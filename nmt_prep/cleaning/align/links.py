@@ -48,7 +48,7 @@ class Links:
 
 
 def pharaoh(links: Links) -> pa.Array:
-    """Returns the links of each pair as a line such as ``0-0 1-2``, empty without links: a ``large_string`` array."""
+    """Returns each pair's links as a line such as ``0-0 1-2``, empty without links: a ``large_string`` array."""
     return TextColumn(*core.link_lines(links.links.reshape(-1), links.offsets, "", 1)).to_arrow()
 
 

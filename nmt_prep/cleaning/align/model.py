@@ -153,7 +153,7 @@ class Model:
 
         Args:
             symmetrize: how to join the links of both directions.
-            threads: number of threads; it does not change the result.
+            threads: thread count; it does not change the result.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
@@ -177,7 +177,7 @@ class Model:
         Args:
             copies: for each pair the number of equal pairs in the training text, itself included, whose counts are left
                 out: int64, shape ``[pairs]``, or one number for all pairs; 0 for text that is new to the model.
-            threads: number of threads; it does not change the result.
+            threads: thread count; it does not change the result.
 
         Returns:
             float64, shape ``[pairs]``; higher is better; NaN for pairs with a side without words.
@@ -302,7 +302,7 @@ def tells(model: Model, source: TextColumn, target: TextColumn) -> bool:
 
 
 def check_known(model: Model, path: Path, source: TextColumn, target: TextColumn) -> None:
-    """Checks that a model knows the words of a text, unless these are few; messages name the file ``path``."""
+    """Checks that a model knows a text's words, unless these are few; messages name the file ``path``."""
     if not tells(model, source, target):
         return
     for side, known in zip(SIDES, model.known(source, target), strict=True):

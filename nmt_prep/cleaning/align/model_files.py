@@ -43,7 +43,7 @@ def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays
 
 
 def read_arrays(path: Path, kind: str, dtypes: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Returns the facts of a file, and its arrays, mapped into memory."""
+    """Returns a file's facts, and its arrays, mapped into memory."""
     if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe waits for its writer
         raise AlignmentModelError(f"{path} is not a regular file, so it cannot be mapped into memory; copy it to one")
     with path.open("rb") as file:
@@ -110,7 +110,7 @@ def _is_listed(entry: object, dtypes: Mapping[str, str]) -> bool:
 
 
 def _places(listed: list[tuple[str, str, int]], at: int, size: int) -> dict[str, int] | None:
-    """Returns the offset of each array, given the first possible one; None if the arrays do not end with the file."""
+    """Returns each array's offset, given the first possible one; None if the arrays do not end with the file."""
     places = {}
     for name, dtype, length in listed:
         at += -at % _ALIGNED

@@ -1,6 +1,6 @@
 """Rules that need all pairs of a corpus.
 
-The `clean` stage applies them in rounds of their own. A module in this package defines the options of a rule; the
+The `clean` stage applies them in rounds of their own. A module in this package defines a rule's options; the
 module with the same name in :mod:`nmt_prep.cleaning.rules` applies the rule to a stream.
 """
 

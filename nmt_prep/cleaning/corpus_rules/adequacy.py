@@ -34,7 +34,7 @@ class AdequacyOptions(TranslationOptions):
 
     min: Literal["auto"] | Annotated[float, Field(strict=False)] = "auto"
     """a number, or auto: the lowest value that passes; auto drops pairs that are more likely incomplete than complete,
-    by the values of the corpus, and loses about 1 % of the complete pairs or fewer"""
+    by the corpus's values, and loses about 1 % of the complete pairs or fewer"""
     model: str | None = Field(None, min_length=1)
     """a path, or null to learn from the corpora: a model that nmt-prep align --adequacy --save wrote; with learn: true,
     one that nmt-prep align --save wrote"""

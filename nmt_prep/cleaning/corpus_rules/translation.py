@@ -1,6 +1,6 @@
 """Rule ``translation``: its options, and its threshold, which is estimated from pairs with exchanged targets.
 
-The scores of a corpus are a mixture: a share of its pairs is misaligned, and scores like pairs whose targets were
+A corpus's scores are a mixture: a share of its pairs is misaligned, and scores like pairs whose targets were
 exchanged at random ("re-paired"); the others are clean. What a threshold loses is the lower tail of the clean scores,
 which is mostly hidden below the misaligned pairs. So the tail is modelled: its logarithm is a parabola that opens
 downwards, or a line. It is fitted, by maximum likelihood, to the counts of scores that few misaligned pairs reach, and
@@ -44,7 +44,7 @@ class TranslationOptions(Section):
     learn: bool = False
     """true or false: learn from the corpora even if there is a model, and start from the model"""
     pairs: Count = Field(100_000, ge=1000)
-    """an integer >= 1000: the maximum number of pairs per split to learn from, drawn at random"""
+    """an integer >= 1000: the maximum pair count per split to learn from, drawn at random"""
     action: Literal["drop", "report"] = "drop"
     """drop or report: report gives scores and estimates, and drops nothing"""
 
@@ -76,7 +76,7 @@ class TranslationOptions(Section):
 
 
 def other_targets(lengths: Numbers, order: Keys, sources: Keys, targets: Keys) -> tuple[Numbers, Numbers]:
-    """Chooses a target for the source of each pair from another pair whose target is about as long.
+    """Chooses a target for each pair's source from another pair whose target is about as long.
 
     The pairs are sorted by the length of their targets, and at random where these are equal. Each takes the target of
     the next pair. If that pair has the same source or the same target, it takes the one after it, and so on; a pair

@@ -94,7 +94,7 @@ class PartDrops:
         """Divides pairs, given by ascending places, into kept and dropped ones.
 
         Returns:
-            True for each pair that is kept; for each dropped pair the index of its reason, and the place of the pair
+            True for each pair that is kept; for each dropped pair its reason's index, and the place of the pair
             that is kept instead.
         """
         # The pieces are mapped files, ordered by place: a binary search touches a few pages of each, so the batches of

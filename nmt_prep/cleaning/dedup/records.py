@@ -11,7 +11,7 @@ key. There are two kinds:
 
 A record is a row of uint64: the two halves of the pair's key, its scores, and its place. Of all pairs with the same
 key, the one with the smallest record is the best, so scores are mapped to numbers in the opposite order. A place is a
-part's index, times ``2**ROW_BITS``, plus the pair's row in its corpus. Parts are in the order of the corpora, so places
+part's index, times ``2**ROW_BITS``, plus the pair's row in its corpus. Parts are in the corpora's order, so places
 are in the order of corpora and rows.
 
 A file holds runs of records, from which each group can be read by itself. In a run, the records are ordered by group.
@@ -112,7 +112,7 @@ def comparisons_of(settings: DedupSettings) -> tuple[Comparison, ...]:
 
 @dataclass(frozen=True)
 class Group:
-    """The pairs that the pairs of a corpus are compared with."""
+    """The pairs that a corpus's pairs are compared with."""
 
     salt: int = 0  # number that keys are mixed with; pairs with different salts are never equal
     exchanged: bool = False  # true if the sides are exchanged before keys are computed
@@ -150,7 +150,7 @@ def records_of(
     group: Group = ALL,
     lines: Mapping[Side, Keys] | None = None,
 ) -> list[Records]:
-    """Returns the records of a batch for each comparison: uint64, shape ``[pairs, width]``."""
+    """Returns a batch's records for each comparison: uint64, shape ``[pairs, width]``."""
     if not comparisons:
         return []
     compared = [each.compared for each in comparisons]
@@ -171,7 +171,7 @@ def parts_of(places: Records) -> npt.NDArray[np.int64]:
 
 
 def rows_of(places: Records) -> npt.NDArray[np.int64]:
-    """Returns the row of each place in its corpus."""
+    """Returns each place's row in its corpus."""
     return (places & np.uint64((1 << ROW_BITS) - 1)).astype(np.int64)
 
 
@@ -239,7 +239,7 @@ class Slice:
 
 
 def slices_of(path: Path, group: int, groups: int, width: int) -> list[Slice]:
-    """Returns the slices of a group in a file, in order, without empty ones."""
+    """Returns a group's slices in a file, in order, without empty ones."""
     # The sizes at the end must account for every byte of the file, so a file that was cut off anywhere is noticed.
     with writing(path), path.open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size

@@ -127,7 +127,7 @@ class SpilledRange:
 
     @cached_property
     def rows(self) -> int:
-        """Number of records, including dropped pairs."""
+        """Record count, including dropped pairs."""
         return sum(piece.rows for part in self.parts for piece in self._slices(part))
 
     def _slices(self, part: int) -> list[Slice]:

@@ -86,7 +86,7 @@ def spoken_of_tag(tag: str) -> Spoken | None:
 
 
 def languages_of_labels(labels: Sequence[str]) -> list[Spoken | None]:
-    """Returns the language of each label in a model, or None for labels that do not stand for a language."""
+    """Returns each label's language in a model, or None for labels that do not stand for a language."""
     codes = [label.removeprefix(_PREFIX) for label in labels]
     with_scripts = any("_" in code for code in codes)
     return [spoken_of_tag(code if with_scripts else _NOT_ISO.get(code, code)) for code in codes]

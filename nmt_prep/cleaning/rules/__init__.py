@@ -47,12 +47,12 @@ def kind_of(key: str) -> str:
 
 
 def make_rules(specs: Mapping[str, object], context: Context) -> tuple[Rule[Any], ...]:
-    """Builds the rules for a corpus, in the order of the mapping.
+    """Builds the rules for a corpus, in the mapping's order.
 
     Rules that are off, and rules that do not apply to the corpus, are left out.
 
     Args:
-        specs: options by key; true stands for default options. A key is the name of a rule, or ``name/label``.
+        specs: options by key; true stands for default options. A key is a rule's name, or ``name/label``.
     """
     problems: list[str] = []
     rules = []

@@ -1,6 +1,6 @@
 """Rule ``adequacy``: whether a side lacks something that the other side has.
 
-Value: the judgement of a classifier on the pair (:mod:`nmt_prep.cleaning.adequacy`). 1 % of good pairs have values
+Value: a classifier's judgment on the pair (:mod:`nmt_prep.cleaning.adequacy`). 1 % of good pairs have values
 below 0. A pair passes if ``value >= min``. A pair that has no words on a side is not judged and passes.
 
 In a run, the classifier is learned from the corpora themselves, after misaligned pairs are dropped, in separate rounds

@@ -1,6 +1,6 @@
 """Rule ``average_word_length``: text whose words are too short or too long on average.
 
-Value: the number of code points in the tokens of a side, divided by the number of tokens; 0 without tokens. A pair
+Value: the number of code points in a side's tokens, divided by the token count; 0 without tokens. A pair
 passes if ``min <= value <= max`` on both sides. With ``unit: token`` this is OpusFilter's AverageWordLengthFilter. With
 ``unit: word`` the divisor is the number of words (:mod:`nmt_prep.cleaning.lengths`).
 """

@@ -19,10 +19,10 @@ is clearly more probable than the expected one; it need not be the model's first
   the most likely errors.
 - Text in capital letters is lowercased before it is judged, because models know lowercase text better.
 - Rivals with a probability of 0.05 or less count as 0.
-- The language of a text is unknown if neither the expected language nor a rival has a probability above ``margin``. The
+- A text's language is unknown if neither the expected language nor a rival has a probability above ``margin``. The
   value is then the difference of the probabilities, which passes, or 1 with ``unknown: drop``.
 
-If the model does not know the language of a side, the side is not judged; a warning is logged once.
+If the model does not know a side's language, the side is not judged; a warning is logged once.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class LanguageRule(SideRule[LanguageOptions]):
 
 
 def _uncapitalised(pairs: Pairs, side: Side) -> TextColumn:
-    """Returns the lines of a side; lines in capital letters are lowercased."""
+    """Returns a side's lines; lines in capital letters are lowercased."""
     lines = pairs.arrow(side)
     capitals = possible_capitals(pairs.lines(side)) > 0
     places = np.flatnonzero(capitals)

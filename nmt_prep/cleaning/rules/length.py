@@ -1,6 +1,6 @@
-"""Rule ``length``: the length of each side.
+"""Rule ``length``: each side's length.
 
-Value: the length of a side in units (:mod:`nmt_prep.cleaning.lengths`). A pair passes if ``min <= value <= max`` on
+Value: a side's length in units (:mod:`nmt_prep.cleaning.lengths`). A pair passes if ``min <= value <= max`` on
 both sides. With ``unit: token`` or ``char``, this is OpusFilter's LengthFilter (its units ``word`` and ``char``).
 """
 
@@ -27,7 +27,7 @@ class LengthOptions(Section):
 
 
 class LengthRule(SideRule[LengthOptions]):
-    """The length of each side."""
+    """Each side's length."""
 
     edges = LENGTHS
 

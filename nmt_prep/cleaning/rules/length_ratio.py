@@ -7,7 +7,7 @@ a and b are the lengths of the two sides (:mod:`nmt_prep.cleaning.lengths`).
 - ``formula: log``: value = log(min(a, b) + 1) / log(max(a, b) + 1); 1 if both are 0. A pair passes if ``value >=
   min``. This formula allows larger ratios for short texts. Without factors it is OpusCleaner's src_trg_ratio with LOG.
 
-With ``factors``, the length of each side is first divided by a factor: the length of equivalent texts in its language
+With ``factors``, each side's length is first divided by a factor: the length of equivalent texts in its language
 (NLLB's length_factor). A config can give the factors as numbers. ``auto`` takes them from
 :mod:`nmt_prep.cleaning.lengths`, for the units char, letter and byte; they do not depend on the corpus.
 

@@ -22,7 +22,7 @@ WordUnit: TypeAlias = Literal["token", "word"]
 
 
 class LongestWordOptions(Section):
-    """The limit for the length of a word."""
+    """The limit for a word's length."""
 
     unit: WordUnit = "word"
     """token or word: token counts all characters between spaces, word none of Chinese and similar scripts"""

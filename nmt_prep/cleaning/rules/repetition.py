@@ -36,7 +36,7 @@ class RepetitionOptions(Section):
 
 
 class RepetitionRule(SideRule[RepetitionOptions]):
-    """The repetitions of each side."""
+    """Each side's repetitions."""
 
     edges = (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 50, 100)
 

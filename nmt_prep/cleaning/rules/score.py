@@ -1,7 +1,7 @@
 """Rule ``score``: scores that come with a corpus, or computed values.
 
 The rule is a mapping from score names to their limits, such as ``score: {bicleaner: {min: 0.5}, laser: {min: 1.06}}``.
-Value, for each score: the score of the pair. A pair passes if ``min <= value <= max`` for all of them; NaN never
+Value, for each score: the pair's score. A pair passes if ``min <= value <= max`` for all of them; NaN never
 passes.
 """
 
@@ -22,7 +22,7 @@ _BINS = 40
 
 
 class ScoreLimits(OwnBounds):
-    """The limits of a score."""
+    """A score's limits."""
 
     @model_validator(mode="after")
     def _limited(self) -> ScoreLimits:

@@ -1,6 +1,6 @@
 """Rule ``too_short``: sides with too little text.
 
-Value: the length of a side, by default in letters. A pair passes if ``value >= min`` on both sides. It is separate from
+Value: a side's length, by default in letters. A pair passes if ``value >= min`` on both sides. It is separate from
 ``length`` so that counts and rejects distinguish short pairs from long ones.
 """
 

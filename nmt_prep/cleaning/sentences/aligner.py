@@ -59,7 +59,7 @@ _LEAST_JUDGED = 200  # Minimum number of beads from which to judge whether docum
 _LEAST_DISTANCE = 2.0
 
 MOST_WORDS = 1000
-"""Maximum number of words per sentence that are compared: the search stores a value for each word and partner."""
+"""Maximum compared words per sentence: the search stores a value for each word and partner."""
 
 _Cells: TypeAlias = "tuple[Integers, ...]"
 
@@ -103,7 +103,7 @@ class Level:
         return self.beads >= _LEAST_JUDGED and self.distance < _LEAST_DISTANCE
 
     def fidelity(self, aligned: float, score: float) -> float:
-        """Returns how well a document is translated: about 1 for the mean of a corpus, 0 for unrelated documents."""
+        """Returns how well a document is translated: about 1 for a corpus's mean, 0 for unrelated documents."""
         distance = self.distance
         return aligned * (score - self.shuffled / max(self.others, 1)) / distance if distance > 0 else 1.0
 
@@ -203,7 +203,7 @@ class Aligner:
         return sum(side.cut for document in self.documents for side in document)
 
     def first_paths(self) -> list[Beads]:
-        """Returns paths found by lengths, then refined by equal words and the words of the prior."""
+        """Returns paths found by lengths, then refined by equal words and the prior's words."""
         documents = self.documents  # computed once, before threads use it
         before = self._each(lambda number: path_by_lengths(*(side.lengths for side in documents[number])))
         return self.paths(before, learned=False)

@@ -95,7 +95,7 @@ def _one_side(path: Path, options: Documents, policy: TextPolicy) -> Iterator[Na
 
 
 def read_document(path: Path, kind: DocumentFormat, policy: TextPolicy) -> str:
-    """Returns the text of a file, without a byte order mark and carriage returns before newlines."""
+    """Returns a file's text, without a byte order mark and carriage returns before newlines."""
     text = read_text(path, policy, Counter())
     if kind != "html" and is_html(path, text):
         advice = "set documents.format to html in the config, or give --format html"
@@ -197,7 +197,7 @@ def files_of_directories(source: Path, target: Path) -> dict[str, tuple[Path, Pa
 
 
 def sentences_of(text: str, split: Splitting, language: str) -> pa.Array:
-    """Returns the sentences of a text, without blank ones: a ``large_string`` array."""
+    """Returns a text's sentences, without blank ones: a ``large_string`` array."""
     if split == "lines":
         lines = pc.split_pattern(pa.array([text], pa.large_string()), "\n").values
         return lines.filter(pa.array(~blank_lines(lines)))

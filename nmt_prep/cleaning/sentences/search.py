@@ -68,7 +68,7 @@ Document: TypeAlias = "tuple[Sentences, Sentences]"  # Both sides of a document
 
 
 def lengths_of(lines: pa.Array) -> Lengths:
-    """Returns the characters of each sentence without spaces, at least 1: float64, shape ``[sentences]``."""
+    """Returns each sentence's characters without spaces, at least 1: float64, shape ``[sentences]``."""
     characters = pc.utf8_length(pc.replace_substring(lines, " ", ""))
     lengths: Lengths = np.maximum(characters.to_numpy(zero_copy_only=False), 1).astype(np.float64)
     return lengths
@@ -240,7 +240,7 @@ def path_near(
 
 
 def _widened(widths: Integers, beads: Beads, band: tuple[Integers, Integers]) -> Integers:
-    """Returns the widths of a band, doubled around the points where a path touches its edge."""
+    """Returns a band's widths, doubled around the points where a path touches its edge."""
     # Edges that are also edges of the document do not count. `changes` holds +1 where a stretch to widen begins and -1
     # after its end, so the cumulative sum is positive within any of the stretches, which may overlap.
     low, high = band

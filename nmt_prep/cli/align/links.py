@@ -1,4 +1,4 @@
-"""Writes the links of a run as text, and lexical shortlists from them."""
+"""Writes a run's links as text, and lexical shortlists from them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def write_shortlists(
 
     Args:
         directory: directory for the files; None for ``shortlist`` in the run's directory.
-        best: maximum number of pieces to keep for each piece on the other side, or None for all.
+        best: maximum piece count to keep for each piece on the other side, or None for all.
     """
     outputs = outputs_in(run, STAGES)
     parts = _aligned(outputs, split, hint="nmt-prep run CONFIG with a section align")

@@ -73,7 +73,7 @@ class Spool:
 def copies_of(text: Spool) -> Integers:
     """Returns the number of pairs with the same normalized text as each pair, itself included: int64, ``[rows]``.
 
-    The numbers and the compared keys are in files beside the file of the text.
+    The numbers and the compared keys are in files beside the text's file.
     """
     keys_path = text.path.with_suffix(".keys")
     with _temporary(keys_path), keys_path.open("wb") as file:

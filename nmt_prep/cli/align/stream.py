@@ -38,7 +38,7 @@ with delayed_imports():  # only for --adequacy
     from nmt_prep.cleaning.adequacy import classifier_training as learning
 
 _FEW_KNOWN = 0.75
-"""Share of known words below which the command warns about the model. Text in the languages of a model has 0.9 or more,
+"""Share of known words below which the command warns about the model. Text in a model's languages has 0.9 or more,
 text in others 0.7 or less."""
 
 _SEED = 1  # Seed of the classifier: a run with this seed learns the same classifier from the same model and pairs

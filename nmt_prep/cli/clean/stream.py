@@ -202,7 +202,7 @@ def _split(lines: InputLines, scores: Mapping[str, int]) -> tuple[dict[Side, pa.
 
 
 def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ahead: int) -> Iterator[_Block]:
-    """Yields the results in the order of the work, with at most ``ahead`` work items in progress."""
+    """Yields the results in the work's order, with at most ``ahead`` work items in progress."""
     running: deque[Future[_Block]] = deque(pool.submit(step) for step in islice(work, ahead))
     try:
         while running:

@@ -37,7 +37,7 @@ def stream(
     part: Annotated[str, typer.Option(metavar="I/N", help=_PART)] = "0/1",
     opustrainer: Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help=_OPUSTRAINER)] = None,
 ) -> None:
-    """Write the pairs of a run as lines with tabs between columns, epoch after epoch or stage after stage.
+    """Write a run's pairs as lines with tabs between columns, epoch after epoch or stage after stage.
 
     The lines go to a trainer that the command starts, or to standard output. Needs records of layout text. The line of
     a row depends on the config alone, so any row can be the first one.

@@ -1,4 +1,4 @@
-"""Writes the lines of a stream to a trainer or to standard output, and records the row to continue from."""
+"""Writes a stream's lines to a trainer or to standard output, and records the row to continue from."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class State:
 
 
 def feed(reader: Reader, command: Sequence[str], start: int, path: Path | None) -> int:
-    """Writes the lines of a stream to a trainer, or without a command to standard output; returns the exit status."""
+    """Writes a stream's lines to a trainer, or without a command to standard output; returns the exit status."""
     state = State(path, reader)
     row = state.row() if path is not None else start
     with _Stop() as stop:
@@ -254,7 +254,7 @@ class _Writer:
         """Writes to a descriptor until the stream ends; returns False if its reader ends first.
 
         Args:
-            piece: number of bytes to write at once, which must not block a writable descriptor.
+            piece: byte count to write at once, which must not block a writable descriptor.
         """
         asked = told = time.monotonic()
         for lines, rows, after in self._reader.texts(self.row):
@@ -277,7 +277,7 @@ class _Writer:
         return True
 
     def _taken(self, output: int, lines: TextColumn, rows: Rows, piece: int) -> tuple[int, bool]:
-        """Writes until the end, a signal or the loss of the reader; returns the bytes, and true for a lost reader.
+        """Writes until the end, a signal or the reader's loss; returns the bytes, and true for a lost reader.
 
         After a signal, the row that was begun is finished, unless the reader takes nothing for some time.
         """

@@ -37,7 +37,7 @@ class Opened:
 
 
 def is_source(path: Path) -> bool:
-    """Returns True for a config or the directory of a run."""
+    """Returns True for a config or a run's directory."""
     return path.suffix in (".yaml", ".yml", ".json") or path.is_dir()
 
 

@@ -48,7 +48,7 @@ class Beginning:
 
 @dataclass
 class Contents:
-    """The members of a file."""
+    """A file's members."""
 
     kind: Kind  # kind of archive, or `file` for a single file
     names: list[str] = field(default_factory=list)  # names of the members that were seen
@@ -158,7 +158,7 @@ def _beginning_of(entry: Entry, name: str, opened: Opened, place: Callable[[str]
 
 
 def _chunks(stream: Readable) -> Iterator[bytes]:
-    """Yields the content of a stream in chunks as small as possible, so that little is lost if it is cut short."""
+    """Yields a stream's content in chunks as small as possible, so that little is lost if it is cut short."""
     read = getattr(stream, "read1", stream.read)
     while chunk := read(_CHUNK):
         yield chunk

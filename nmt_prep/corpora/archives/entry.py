@@ -62,7 +62,7 @@ class Entry:
 
 
 class DamagedError(ArchiveError):
-    """An archive is damaged. The message has no advice, because advice depends on the source of the file."""
+    """An archive is damaged. The message has no advice, because advice depends on the file's source."""
 
 
 class Budget:

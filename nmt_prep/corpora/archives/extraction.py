@@ -195,7 +195,7 @@ def entries_of(
     wanted: Iterable[str],
     within: Callable[[Peekable], Readable] = decompressed,
 ) -> Generator[Entry, None, None]:
-    """Yields the entries in the order of the archive. An entry of a tar can be read until the next one is requested."""
+    """Yields the entries in the archive's order. An entry of a tar can be read until the next one is requested."""
     if file.peek(4)[:4] in STARTS:
         yield from zip_entries(file, budget)
     elif _is_tar(file):
@@ -291,8 +291,8 @@ def is_plain(path: Path) -> bool:
 def damage_of(path: Path, advance: Callable[[int], None], limits: Limits) -> str:
     """Returns the damage of an archive or compressed file as text; "" for none.
 
-    Reads the file to its end and tests the headers of a tar, the directory of a zip, and the checksums of gzip, bzip2,
-    xz, the members of a zip, and zstd if it has any. Other files are not read, since nothing in them shows damage.
+    Reads the file to its end and tests a tar's headers, a zip's directory, and the checksums of gzip, bzip2,
+    xz, a zip's members, and zstd if it has any. Other files are not read, since nothing in them shows damage.
     Undamaged content that extraction refuses, such as a decompression bomb or an encrypted member, is not reported.
 
     Args:

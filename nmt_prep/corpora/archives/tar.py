@@ -1,4 +1,4 @@
-"""Reads the entries of a tar in one pass over a stream.
+"""Reads a tar's entries in one pass over a stream.
 
 ``tarfile`` parses the headers. Unlike in ``tarfile``, a missing end marker and a damaged header anywhere are errors,
 the memory for a header is bounded, and no list of entries is kept.

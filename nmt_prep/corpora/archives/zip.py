@@ -1,4 +1,4 @@
-"""Reads the entries of a zip, after checking that they are not too many and do not overlap."""
+"""Reads a zip's entries, after checking that they are not too many and do not overlap."""
 
 from __future__ import annotations
 

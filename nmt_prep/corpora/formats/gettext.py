@@ -34,7 +34,7 @@ def _charset(header: str, path: Path) -> str:
 
 
 def _add_entry(builder: PairBuilder, text: str, plural: str | None, forms: Sequence[str], fault: int) -> None:
-    """Adds the pair of an entry, and a second pair for its plural, with the last plural form.
+    """Adds an entry's pair, and a second pair for its plural, with the last plural form.
 
     Adds no pair for the header, whose text is empty.
     """
@@ -74,7 +74,7 @@ class _Entry:
 
 
 def _entries(lines: Iterable[tuple[str, str]]) -> Iterator[_Entry]:
-    """Yields a catalog's entries that are not obsolete, given the place and the text of each line."""
+    """Yields a catalog's entries that are not obsolete, given the place and each line's text."""
     entry, keyword, fuzzy = _Entry(), "", False
     for where, line in lines:
         if not line or line.startswith("#"):

@@ -150,7 +150,7 @@ class XmlReader(Reader):
     document: ClassVar[type[Document]]  # the format of the file
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of the document; before an error, the pairs read so far."""
+        """Yields the document's pairs; before an error, the pairs read so far."""
         path = self.files["both"]
         builder = PairBuilder(self.corpus.max_line_bytes, path, self.columns)
         document = self.document(self.corpus, self.languages, path, builder)
@@ -181,7 +181,7 @@ class XmlReader(Reader):
 
 
 def _is_decoded(corpus: Corpus) -> bool:
-    """Returns True if the parser gets UTF-8, whatever the encoding of the file."""
+    """Returns True if the parser gets UTF-8, whatever the file's encoding."""
     return "encoding" in corpus.model_fields_set or corpus.invalid == "drop"
 
 

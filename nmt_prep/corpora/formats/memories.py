@@ -117,7 +117,7 @@ _ASIDE = {"alt-trans", "match"}  # suggestions, with their own sources and targe
 
 
 class _Xliff(Document):
-    """Gives a pair for each ``trans-unit`` (1.2) or ``segment`` (2.0), in the direction of the config."""
+    """Gives a pair for each ``trans-unit`` (1.2) or ``segment`` (2.0), in the config's direction."""
 
     root: ClassVar[str] = "xliff"
     codes: ClassVar[frozenset[str]] = frozenset(

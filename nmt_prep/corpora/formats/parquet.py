@@ -89,7 +89,7 @@ class ParquetReader(Reader):
 
 
 def check_fields(file: Path | BinaryIO, name: str, corpus: Corpus) -> None:
-    """Checks that a file has the fields of a corpus, and texts in them; reads only the footer."""
+    """Checks that a file has a corpus's fields, and texts in them; reads only the footer."""
     assert corpus.fields is not None
     try:
         schema = pq.read_schema(file)
@@ -160,7 +160,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _values(batch: pa.RecordBatch, field: str, path: Path) -> pa.Array:
-    """Returns the values of a field, given by a dotted path; texts as ``large_string``."""
+    """Returns a field's values, given by a dotted path; texts as ``large_string``."""
     at = _place_of(pa.struct(list(batch.schema)), field)
     assert at is not None  # the schema of the file was checked
     root, *inner = at

@@ -64,7 +64,7 @@ class PlainReader(Reader):
                 yield batch.sound().source
 
     def text_files(self, side: Side) -> Sequence[Path] | None:
-        """Returns the file of a side, if it is in UTF-8."""
+        """Returns a side's file, if it is in UTF-8."""
         if side not in self.files:
             return []
         return [self.files[side]] if self.corpus.encoding_of(side) == "utf-8" else None
@@ -150,14 +150,14 @@ def runs_without(kept: npt.NDArray[np.bool_]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class TextFile:
-    """The file with the lines of a side."""
+    """The file with a side's lines."""
 
     file: str  # path relative to the directory of the part
     steps: StepRange  # the steps that contain the lines
 
 
 def save_part(part: object, path: Path) -> str:
-    """Writes the content of a part as JSON; returns its SHA-256."""
+    """Writes a part's content as JSON; returns its SHA-256."""
     content = json.dumps(as_json(part), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
     write_bytes(path, content)
     return hashlib.sha256(content).hexdigest()
@@ -165,7 +165,7 @@ def save_part(part: object, path: Path) -> str:
 
 @dataclass(frozen=True)
 class LinePart:
-    """The content of a part."""
+    """A part's content."""
 
     format: int  # version of the format
     corpus: str
@@ -228,7 +228,7 @@ class LinePart:
 
 
 LARGEST_GROUP = 16 << 20
-"""Maximum number of bytes per row group in a file, including lines that are not pairs; a single pair may have more."""
+"""Maximum byte count per row group in a file, including lines that are not pairs; a single pair may have more."""
 
 
 def groups_of(held: list[PairBatch]) -> Iterator[tuple[LineGroup, int]]:

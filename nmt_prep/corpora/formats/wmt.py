@@ -42,12 +42,12 @@ class Segment(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Returns the name of the segment for messages."""
+        """Returns the segment's name for messages."""
         return f"doc {self.document!r}, seg {self.number!r}"
 
 
 class SgmReader(Reader):
-    """Reads srcset and refset, in the order of the srcset.
+    """Reads srcset and refset, in the srcset's order.
 
     A refset may have several references with different ``sysid``. The key ``references`` of a corpus selects some
     references; each gives a pair for every segment.
@@ -209,7 +209,7 @@ _MOST_IN_DOCUMENT = 1_000_000
 
 
 class _Text(NamedTuple):
-    """The text of a segment, and its fault or 0."""
+    """A segment's text, and its fault or 0."""
 
     text: str
     fault: int

@@ -74,7 +74,7 @@ def language_of(code: str) -> str:
 
 @dataclass(frozen=True)
 class OpusId:
-    """The parts of an id; ``languages`` are spelled and ordered as in OPUS."""
+    """An id's parts; ``languages`` are spelled and ordered as in OPUS."""
 
     corpus: str
     version: str

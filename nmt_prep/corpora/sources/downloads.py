@@ -109,7 +109,7 @@ class DownloadCache:
         return True
 
     def find(self, sha256: str) -> Path | None:
-        """Returns the path of a file in the cache, unverified; None if the cache does not have it."""
+        """Returns a file's path in the cache, unverified; None if the cache does not have it."""
         kept = self._path(sha256)
         return kept if kept.is_file() else None
 

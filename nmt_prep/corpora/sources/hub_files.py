@@ -51,7 +51,7 @@ class HubConfig:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of a repository at a commit."""
+    """A repository's files at a commit."""
 
     repository: str  # `hf://` address of the repository, without a revision
     commit: str
@@ -60,7 +60,7 @@ class Listing:
     files: tuple[HubFile, ...]  # all files, sorted by path
 
     def as_bytes(self) -> bytes:
-        """Returns the content of its file."""
+        """Returns its file's content."""
         return (json.dumps({"version": 1, **asdict(self)}, ensure_ascii=False, indent=1) + "\n").encode()
 
 
@@ -73,7 +73,7 @@ def read_listing(path: Path) -> Listing:
 
 
 def fetch_listing(hub: HubAddress, commit: str | None) -> Listing:
-    """Asks the hub for the files of a repository.
+    """Asks the hub for a repository's files.
 
     Args:
         commit: the commit that the revision stood for before; None to look it up.

@@ -83,7 +83,7 @@ class Offers:
         yield from (*self.opus, *self.mtdata, *self.hub)
 
     def training_corpora(self) -> tuple[list[dict[str, Any]], list[str]]:
-        """Returns the keys of the corpora to train on, with different names, and remarks on traps that name corpora."""
+        """Returns the corpora's keys to train on, with different names, and remarks on traps that name corpora."""
         corpora: dict[str, dict[str, Any]] = {}
         remarks: dict[str, list[str]] = {}
         opus = {offer.name.lower() for offer in self.opus}

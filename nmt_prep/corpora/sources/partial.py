@@ -164,7 +164,7 @@ def remove_partials(directory: Path) -> None:
 
 
 def check_size(shown_url: str, size: int, limits: Limits) -> None:
-    """Checks that the size of a file is within the limit."""
+    """Checks that a file's size is within the limit."""
     if size > limits.max_file_bytes:
         raise DownloadError(
             f"{shown_url}: larger than the maximum of {limits.max_file_bytes:,} bytes; "

@@ -75,7 +75,7 @@ class Client:
         only as much of the body as it needs.
 
         Args:
-            size: number of bytes, 1 or more.
+            size: byte count, 1 or more.
         """
         try:
             with self._answered(url, {"Range": f"bytes={start}-{start + size - 1}"}, token) as response:

@@ -29,7 +29,7 @@ T = TypeVar("T", bound=Task)
 R = TypeVar("R")
 
 Tick: TypeAlias = "Callable[[int], None]"
-"""Progress callback: takes the amount done since the last call, in the unit of the round; may raise to end the task."""
+"""Progress callback: takes the amount done since the last call, in the round's unit; may raise to end the task."""
 
 Work: TypeAlias = "Callable[[T, Tick], R]"
 """A module-level function from a task to its result. Function, task and result must be picklable."""

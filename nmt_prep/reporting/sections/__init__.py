@@ -1,1 +1,1 @@
-"""The sections of the page, one module each. Each module has ``TITLE`` and ``section(summary)``."""
+"""The page's sections, one module each. Each module has ``TITLE`` and ``section(summary)``."""

@@ -25,7 +25,7 @@ _BINNED = 9  # Bins from this size on hold several sizes, such as 9 to 16
 
 
 def section(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section; empty if pairs were not compared."""
+    """Yields the section's content; empty if pairs were not compared."""
     clusters = [
         _clusters(split, kind, sizes)
         for split, duplicates in summary.get("duplicates", {}).items()

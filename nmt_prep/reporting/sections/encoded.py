@@ -121,7 +121,7 @@ def batches(summary: Json) -> Iterator[Content]:
 
 
 def rows(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section on causal language model rows, or nothing for other records."""
+    """Yields the section's content on causal language model rows, or nothing for other records."""
     if not summary.get("rows"):
         return
     yield explanation(
@@ -193,7 +193,7 @@ _LISTED = 1000  # Maximum number of documents left out that the page lists
 
 
 def section(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section; empty for a run without documents and weights."""
+    """Yields the section's content; empty for a run without documents and weights."""
     for made in (segment_table, weight_table):
         if (shown := made(summary)).rows:
             yield shown.markup()

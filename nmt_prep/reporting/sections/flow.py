@@ -18,7 +18,7 @@ _GROUP_NAMES = {
     "division": ("pairs held out or skipped", "split"),
     "limits": ("pairs beyond limits", "limit"),
 }
-"""Groups of reasons to drop a pair, in the order of the figure, with the name of their dropped pairs, and the label of
+"""Groups of reasons to drop a pair, in the figure's order, with the name of their dropped pairs, and the label of
 the bar for the pairs left: at most 5 characters, so that the labels of all 8 bars have room."""
 
 _OF_DUPLICATES = {"duplicate_pair", "duplicate_line", "near_duplicate", "too_many_targets", "too_many_sources"}
@@ -95,7 +95,7 @@ def corpus_flow(
 
 
 def section(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section."""
+    """Yields the section's content."""
     split = main_split(summary)
     flows = [flow for flow in summary["flow"][split].values() if flow["encoded"] or flow["left"]["pairs"]]
     steps = _steps(flows)

@@ -20,7 +20,7 @@ _RULE = "length_ratio"
 
 
 def section(summary: Json, most: int = 40, known: dict[str, Markup] | None = None) -> Iterator[Content]:
-    """Yields the content of the section."""
+    """Yields the section's content."""
     known = {} if known is None else known
     split = main_split(summary)
     lengths, corpora = summary["lengths"][split], summary["text"].get(split, {})

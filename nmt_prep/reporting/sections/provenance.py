@@ -55,7 +55,7 @@ def _without_passwords(value: Any) -> Any:
 
 
 def signature(version: str, config: Config, info: DatasetInfo, downloads: Mapping[str, str]) -> str:
-    """Returns a line that identifies the data of a run, to compare runs at a glance.
+    """Returns a line that identifies a run's data, to compare runs at a glance.
 
     Digests are cut to 8 hexadecimal digits.
     """
@@ -79,7 +79,7 @@ def _short(value: object) -> str:
 
 
 def section(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section."""
+    """Yields the section's content."""
     origin = summary["provenance"]
     yield explanation("Two runs with the same signature made the same data.")
     yield el("p", el("code", summary["signature"], class_="signature"))
@@ -117,7 +117,7 @@ def section(summary: Json) -> Iterator[Content]:
 
 
 def _lines(text: str) -> list[Content]:
-    """Returns the lines of a text, with line breaks as markup so that they are not shown as control characters."""
+    """Returns a text's lines, with line breaks as markup so that they are not shown as control characters."""
     lines: list[Content] = []
     for line in text.rstrip("\n").split("\n"):
         lines += [line, Markup("\n")]

@@ -43,7 +43,7 @@ Matrix: TypeAlias = "list[list[int | None]]"
 
 
 def section(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section; empty if nothing is cleaned."""
+    """Yields the section's content; empty if nothing is cleaned."""
     split = _split(summary)
     rules = _rules(summary, split)
     if not rules:
@@ -80,7 +80,7 @@ def _rules(summary: Json, split: str) -> dict[str, list[str]]:
 
 
 def histograms(summary: Json, split: str, rule: str, column: str) -> dict[str, Json]:
-    """Returns the histograms of a rule by corpus (``train/news``), without corpora whose edges differ from most."""
+    """Returns a rule's histograms by corpus (``train/news``), without corpora whose edges differ from most."""
     by_corpus = {
         f"{place}/{corpus}": counts["histograms"][rule][column]
         for place, corpus, counts in corpora(summary["clean"])
@@ -163,7 +163,7 @@ def _axis(edges: Sequence[float], bounds: Sequence[Json]) -> list[Tick]:
 
 
 def _place(value: float, edges: Sequence[float]) -> float:
-    """Returns the position of a value on the axis, from 0 to 1; all bins have the same width."""
+    """Returns a value's position on the axis, from 0 to 1; all bins have the same width."""
     return float(np.interp(value, edges, np.linspace(0, 1, len(edges))))
 
 
@@ -292,7 +292,7 @@ def _compared(corpus: str, facts: Json) -> Markup:
 
 
 def _nearest(summary: Json, rules: Sequence[str]) -> Iterator[Content]:
-    """Yields the rejected pairs nearest to the threshold of each reason."""
+    """Yields the rejected pairs nearest to each reason's threshold."""
     by_reason: dict[str, list[tuple[str, Json]]] = {}
     for split, corpus, reasons in corpora(summary.get("rejects", {})):
         for reason, pairs in reasons.items():

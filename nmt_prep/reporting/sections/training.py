@@ -54,7 +54,7 @@ def _example(entry: Mapping[str, Any], pairs: list[dict[str, str]], config: Conf
 
 
 def section(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section; empty if the config has neither stages nor modifiers."""
+    """Yields the section's content; empty if the config has neither stages nor modifiers."""
     training = summary.get("training", {})
     if "problem" in training:
         yield explanation(training["problem"])

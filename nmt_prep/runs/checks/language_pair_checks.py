@@ -242,7 +242,7 @@ def _lacking(split: str, asked: Sequence[LanguagePair], used: Sequence[LanguageP
 
 
 def _common(asked: Sequence[LanguagePair]) -> Languages:
-    """Returns the language of each side, ``mul`` if there are several."""
+    """Returns each side's language, ``mul`` if there are several."""
     sides = [{pair[side] for pair in asked} for side in (0, 1)]
     source, target = (side.pop() if len(side) == 1 else MULTIPLE for side in sides)
     return Languages(source=source, target=target)

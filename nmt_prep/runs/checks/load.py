@@ -40,7 +40,7 @@ def load_config(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> 
         overrides: assignments such as ``vocab.size=4096``, with the value in YAML; list items are addressed by number.
 
     Returns:
-        The config. Local paths in it are relative to the directory of the file.
+        The config. Local paths in it are relative to the file's directory.
 
     Raises:
         ConfigError: the file cannot be read, is not YAML, or is not a valid config; the message lists every problem.

@@ -161,7 +161,7 @@ def _opened_local(path: Path, name: str) -> Iterator[Opened]:
 
 
 def _listing_of(needed: Needed, fetched: Path | None, lock: LockFile) -> Listing:
-    """Returns the files of a repository.
+    """Returns a repository's files.
 
     Args:
         fetched: path of the list of files, or None if the list was not fetched before.

@@ -28,7 +28,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 def apply_changes(config: Path, changes: Path, *, allow_code: bool = False) -> list[str]:
-    """Changes the rules of a config, in its file, and returns the changed keys."""
+    """Changes a config's rules, in its file, and returns the changed keys."""
     text, wanted = text_of(config), text_of(changes)
     before, after = parse_yaml(text, str(config))[0], parse_yaml(wanted, str(changes))[0]
     if not isinstance(before, dict) or not isinstance(after, dict) or set(after) != {"clean"}:
@@ -84,7 +84,7 @@ def _changed_text(text: str, changed: Iterable[tuple[Keys, Any]], expected: obje
 
 
 def _goes_on(path: Keys) -> bool:
-    """Returns true if the value of a key is a mapping whose keys are changed one by one."""
+    """Returns true if a key's value is a mapping whose keys are changed one by one."""
     match path:
         case (
             ("clean",)

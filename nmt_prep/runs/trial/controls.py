@@ -62,7 +62,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Part:
-    """The pairs of a corpus after the fixes, without pairs that have no text."""
+    """A corpus's pairs after the fixes, without pairs that have no text."""
 
     pairs: Pairs
     places: npt.NDArray[np.int64]  # their indexes in the sample: int64, ascending

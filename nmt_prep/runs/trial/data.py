@@ -54,7 +54,7 @@ _FIRST_CHARACTER, _LARGEST = 40, 50_000  # All between are characters: surrogate
 
 
 def trial_data(config: Config, number: int, asked: Mapping[str, Collection[int]] | None = None) -> Json:
-    """Returns the data of the page."""
+    """Returns the page's data."""
     if config.clean is None:
         config = config.model_copy(update={"clean": CleanSettings(preset="none")})
     Clean().check(config)
@@ -164,7 +164,7 @@ class _Trial:
         ]
 
     def _remarks(self) -> Iterator[str]:
-        """Yields remarks about the sample for the reader of the page."""
+        """Yields remarks about the sample for the page's reader."""
         for corpus in self._drawn:
             if corpus.note:
                 yield f"{corpus.name}: {corpus.note}."

@@ -49,7 +49,7 @@ class Known:
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def scores_of(self, name: str, pairs: int) -> Values:
-        """Returns the scores of a name, which can be changed; NaN at first."""
+        """Returns the scores with a name, which can be changed; NaN at first."""
         return self.scores.setdefault(name, np.full(pairs, np.nan))
 
 
@@ -94,7 +94,7 @@ def known_from(run: Run, drawn: Drawn, context: Context) -> Known:
 
 
 def _passed(cleaning: Cleaning, context: Context, drawn: Drawn) -> npt.NDArray[np.bool_]:
-    """Returns true for pairs that pass the rules of a run; for all pairs if its rules can no longer be built."""
+    """Returns true for pairs that pass a run's rules; for all pairs if its rules can no longer be built."""
     try:
         cleaner = Cleaner(cleaning, context, drawn.name)
         return cleaner.clean({"source": drawn.source, "target": drawn.target}, drawn.scores).kept

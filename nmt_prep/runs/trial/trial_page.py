@@ -1,4 +1,4 @@
-"""The page: the pairs of the sample, controls that decide about them in the browser, and the exported judgements.
+"""The page: the sample's pairs, controls that decide about them in the browser, and the exported judgements.
 
 The judgements are a table of pairs marked good or bad.
 """

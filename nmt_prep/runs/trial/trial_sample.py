@@ -209,7 +209,7 @@ def _from_files(of: CleanedCorpus, pool: _Pool, config: Config, looker: Looker, 
 
 @dataclass
 class _Files:
-    """The files of a corpus."""
+    """A corpus's files."""
 
     of: CleanedCorpus
     config: Config
@@ -219,7 +219,7 @@ class _Files:
     cut: str = ""  # why only the beginnings of files are read; empty if files are read as a whole
 
     def paths(self, part: str, wanted: Wanted) -> list[Path]:
-        """Returns the files of a part, extracted if they are not plain."""
+        """Returns a part's files, extracted if they are not plain."""
         directory = self.directory / part
         directory.mkdir(parents=True)
         looked = self.looker.look(wanted.container, [wanted.member], directory)

@@ -1,6 +1,6 @@
 """The `clean` stage.
 
-``clean_stage.py`` declares it, ``passes.py`` has the passes over the parts of a corpus, ``parts.py`` their files,
+``clean_stage.py`` declares it, ``passes.py`` has the passes over a corpus's parts, ``parts.py`` their files,
 ``cleaned_corpora.py`` the corpora and their results. Each other module is a feature, with its tasks and its rounds.
 """
 

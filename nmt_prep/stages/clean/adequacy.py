@@ -54,7 +54,7 @@ from nmt_prep.stages.pair_sample import select_round
 
 
 def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
-    """Writes the classifier of a text, and judges defective pairs. It ticks for each pair in each round of learning."""
+    """Writes a text's classifier, and judges defective pairs. It ticks for each pair in each round of learning."""
     sample, threads = task.sample(), task.threads
     batches = sample.batches([*SIDES, ORDER])
     if not task.learns:

@@ -45,7 +45,7 @@ class LookTask:
 
 
 def look(task: LookTask, tick: Tick) -> PairFacts:
-    """Counts the pairs of a part. Ticks are pairs."""
+    """Counts a part's pairs. Ticks are pairs."""
     observer = PairObserver(task.languages, task.sides)
     batches = (PairBatch(*(batch.column(side) for side in SIDES)) for batch in iter_pairs(task.part, columns=SIDES))
     with key_file(task.keys) as keys:

@@ -77,7 +77,7 @@ class CleanedCorpus:
         return name in self.cleaning.corpus_rules and (has_pairs or not CORPUS_RULES[name].compares)
 
     def has_computed(self, score: str) -> bool:
-        """Returns true if a score is computed for the pairs of the corpus."""
+        """Returns true if a score is computed for the corpus's pairs."""
         return score in self.computed or (score in COMPUTED_SCORES and self.has_rule(score))
 
     def missing(self, score: str) -> str:
@@ -174,7 +174,7 @@ def group_of(config: Config, corpus: CleanedCorpus) -> Group:
 
 
 def is_deduplicated(config: Config, corpus: Corpus) -> bool:
-    """Returns true if the pairs of a corpus are compared with others. Corpora of role ``vocab`` are not."""
+    """Returns true if a corpus's pairs are compared with others. Corpora of role ``vocab`` are not."""
     return effective_dedup(section_of(config)).active and corpus.role != "vocab"
 
 
@@ -249,7 +249,7 @@ class CorpusWork:
 
     @property
     def split(self) -> str:
-        """The split of the corpus."""
+        """The corpus's split."""
         return self.corpus.split
 
     @property
@@ -351,7 +351,7 @@ class CorpusRule(ABC):
         return ()
 
     def settings(self, config: Config) -> dict[str, object]:
-        """Returns the settings that the result depends on, besides the options of the rule."""
+        """Returns the settings that the result depends on, besides the rule's options."""
         return {}
 
     def check(self, corpus: CleanedCorpus, config: Config) -> None:  # noqa: B027  (most rules read no files)

@@ -96,7 +96,7 @@ class NearFound:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """The duplicates of a split."""
+    """A split's duplicates."""
 
     # number of clusters by size, for `exact` or `normalized`, and for `near`. A cluster is a pair together with the
     # pairs that were dropped in favour of it. Sizes above 8 are in bins, which begin at 9, 17, 33 and so on.
@@ -124,7 +124,7 @@ class ComparedSplit:
         return sum(part.file.pairs for part in self.parts)
 
     def duplicates(self, kind: KeyKind) -> Duplicates:
-        """Returns the duplicates of the split, given the kind of keys by which pairs are compared."""
+        """Returns the split's duplicates, given the kind of keys by which pairs are compared."""
         if self.near is None:
             return Duplicates({kind: self.clusters}, None)
         return Duplicates({kind: self.clusters, "near": self.near.clusters}, self.near.numbers)

@@ -66,7 +66,7 @@ class SliceTask:
 
 
 def slices(part: PairFile, stem: str) -> Iterator[tuple[str, int, int]]:
-    """Yields the name of each slice of a part, its first pair, and its number of pairs."""
+    """Yields the name of each slice of a part, its first pair, and its pair count."""
     for number, first in enumerate(range(0, part.pairs, SLICE_PAIRS)):
         yield f"{stem}-{number:05d}", first, min(SLICE_PAIRS, part.pairs - first)
 

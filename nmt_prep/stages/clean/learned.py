@@ -323,7 +323,7 @@ def scored_parts(job: Job, rule: LearnedRule, texts: Sequence[Text]) -> Rounds[d
 
 
 def scores_file(job: Job, rule: str, task: PartTask) -> Path:
-    """Returns the file for the scores of a part."""
+    """Returns the file for a part's scores."""
     return job.scratch / rule / f"scores-{task.stem}.npy"
 
 

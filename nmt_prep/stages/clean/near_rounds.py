@@ -56,7 +56,7 @@ REQUESTS_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True)
 class NearSplit:
-    """Settings that the tasks of a split have in common."""
+    """Settings that a split's tasks have in common."""
 
     directory: Path  # directory of their files
     plan: Ranges  # how the work is divided
@@ -112,7 +112,7 @@ class NearTask:
 # chapter 3). The leading bits of the hash choose the range, so all records with the same hash end up in one range,
 # whatever their parts.
 def write_bands(task: NearTask, tick: Tick) -> int:
-    """Writes the records of a part; returns their number. It ticks for each pair."""
+    """Writes a part's records; returns their number. It ticks for each pair."""
     split, held, size, rows = task.split, list[Records](), 0, 0
     marks = Marks.read(split.directory, "pair", task.number)
     shift = np.uint64(64 - split.plan.bits)
@@ -179,7 +179,7 @@ Matches: TypeAlias = tuple[int, ...]  # The number of pairs that a part loses, b
 # at a time, and the part is read again for each combination. An edge has its text in exactly one piece, and `best_of`
 # keeps the best edge of each pair, a minimum: how edges and texts are cut changes the time, never the result.
 def verify_part(task: NearTask, tick: Tick) -> Matches:
-    """Verifies the candidates of a part, and writes the pairs to drop. It ticks for each pair."""
+    """Verifies a part's candidates, and writes the pairs to drop. It ticks for each pair."""
     assert task.part is not None
     split, width = task.split, task.split.signatures.width
     best = np.zeros((0, width), np.uint64)
@@ -314,7 +314,7 @@ def _part_tasks(
 def _numbered_tasks(
     which: str, splits: Mapping[str, NearSplit], counts: Mapping[str, int]
 ) -> dict[str, list[NearTask]]:
-    """Returns the number of tasks for each split that ``counts`` gives; none if no pairs are left."""
+    """Returns the task count for each split that ``counts`` gives; none if no pairs are left."""
     return {
         name: [
             NearTask(f"{which}-{name}-{number:04d}", split, number, shares=counts[name])

@@ -76,7 +76,7 @@ class PartTask:
     spill: SpillFiles | None  # output files for the keys of kept pairs; None if the pairs are not compared with others
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yields the batches of the part."""
+        """Yields the part's batches."""
         return iter_pairs(self.part.path)
 
     @property
@@ -196,7 +196,7 @@ class DropBelowTask(PartTask):
     unanswered: Path | None = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yields the batches of the part with their scores."""
+        """Yields the part's batches with their scores."""
         scores, first = None, 0
         if self.computed is not None:
             with writing(self.computed):

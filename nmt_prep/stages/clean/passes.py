@@ -215,7 +215,7 @@ def before_translation(job: Job, corpora: Sequence[CorpusWork]) -> Iterator[Corp
 
 
 def _comparisons(config: Config, corpus: CleanedCorpus) -> Mapping[str, tuple[Comparison, ...]]:
-    """Returns the comparisons of a corpus with others, by pass."""
+    """Returns a corpus's comparisons with others, by pass."""
     settings = effective_dedup(section_of(config))
     if not is_deduplicated(config, corpus.corpus):
         return {}
@@ -224,7 +224,7 @@ def _comparisons(config: Config, corpus: CleanedCorpus) -> Mapping[str, tuple[Co
 
 
 def build_cleaner(config: Config, corpus: CleanedCorpus) -> Cleaner:
-    """Returns the cleaner of a corpus."""
+    """Returns a corpus's cleaner."""
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
 
     cleaner = Cleaner(corpus.cleaning, corpus.context(config), corpus.name)

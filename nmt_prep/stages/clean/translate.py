@@ -45,7 +45,7 @@ _MOST_COPIES, _FEW = 0.1, 9  # The share and the number of texts that give no wa
 
 @dataclass(frozen=True)
 class Maker:
-    """How the texts of a corpus are made."""
+    """How a corpus's texts are made."""
 
     where: str  # key in the config, for messages
     side: Side  # the side that they become
@@ -126,7 +126,7 @@ def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
 
 
 def _chosen(task: TranslateTask, batch: pa.RecordBatch, text: Column, ranking: Column | None) -> pa.Array:
-    """Returns the texts of a batch, one for each pair."""
+    """Returns a batch's texts, one for each pair."""
     real, settings, count = OTHER[task.maker.side], task.maker.settings, task.maker.value.candidates
     texts = text.texts({real: batch.column(real)})
     if count == 1:

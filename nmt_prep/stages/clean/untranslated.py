@@ -118,7 +118,7 @@ def drop_lines(job: Job, corpora: Sequence[CorpusWork], keys: Mapping[str, Range
 
 @dataclass(frozen=True)
 class _Lines:
-    """The lines of a corpus on one side."""
+    """A corpus's lines on one side."""
 
     name: str  # key of the corpus in the config
     side: Side

@@ -99,7 +99,7 @@ def _count(lines: pa.Array, wanted: Sequence[int], counted: dict[int, FrequentLi
 
 
 def _add(counted: dict[int, FrequentLine], value: int, line: FrequentLine) -> None:
-    """Adds a line's count to the count of the line with the same hash, which keeps its text."""
+    """Adds a line's count to the line's count with the same hash, which keeps its text."""
     before = counted.get(value, FrequentLine(line.text, 0))
     counted[value] = replace(before, count=before.count + line.count)
 

@@ -179,12 +179,12 @@ def _weight_key(config: Config, corpus: Corpus) -> str | None:
 
 
 def _is_written(config: Config, split: str, corpus: Corpus) -> bool:
-    """Returns true if the pairs of a corpus are written to parts. Otherwise, only sample reads it."""
+    """Returns true if a corpus's pairs are written to parts. Otherwise, only sample reads it."""
     return corpus.role != "vocab" or config.cleans(split)
 
 
 def _keys_file(job: Job, source: CorpusFiles, number: int) -> Path | None:
-    """Returns the file for the keys of a slice; None if no split can share pairs with another."""
+    """Returns the file for a slice's keys; None if no split can share pairs with another."""
     pairs = {split for split, corpora in job.config.own_splits.items() if any(map(_has_pairs, corpora))}
     if len(pairs) < 2 or not _has_pairs(source.corpus):
         return None
@@ -289,7 +289,7 @@ def _files_by_key(job: Outputs, split: str, corpus: Corpus) -> dict[str, dict[Pa
 
 
 def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str, object]:
-    """Returns the settings that decide which pairs are read from the files of a corpus."""
+    """Returns the settings that decide which pairs are read from a corpus's files."""
     kind = format_of(corpus)
     reader = reader_of(kind)
     settings: dict[str, object] = {"format": kind, "role": corpus.role, "swap": corpus.swap, "reader": reader.version}

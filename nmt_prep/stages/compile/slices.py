@@ -152,7 +152,7 @@ ROWS = Round("rows", count_rows, int, unit="bytes", words="counting rows")
 def slice_corpora(
     corpora: Sequence[CorpusFiles], languages: Languages, steps: Mapping[Path, FileSteps]
 ) -> Rounds[list[list[CorpusSlice]]]:
-    """Yields the rounds that count lines and rows; returns the slices of each corpus, in order.
+    """Yields the rounds that count lines and rows; returns each corpus's slices, in order.
 
     A small corpus is one slice, and so is a large one that cannot be cut.
     """

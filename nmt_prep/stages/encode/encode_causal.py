@@ -118,7 +118,7 @@ def glossary_of(config: Config, settings: PromptSettings) -> Path | None:
 def causal_rows(
     job: Job, parts: Mapping[str, Sequence[PairFile]], info: CausalInfo, directory: Path
 ) -> dict[str, CausalRows]:
-    """Returns what makes the rows of each split, with the files in a directory."""
+    """Returns what makes each split's rows, with the files in a directory."""
     config, vocabulary = job.config, built_vocabularies(job)["target"]
     corpora = {split: list(dict.fromkeys(part.corpus for part in listed)) for split, listed in parts.items()}
     return {

@@ -1,4 +1,4 @@
-"""Documents in the `encode` stage. One round finds the documents of each part, another one shuffles them.
+"""Documents in the `encode` stage. One round finds each part's documents, another one shuffles them.
 
 A document consists of a corpus's consecutive pairs with the same name in the column ``document``; a pair without a name
 is a document of its own. Shuffles train documents; documents in other splits keep their order.
@@ -100,7 +100,7 @@ FIND = Round(
 
 @dataclass(frozen=True)
 class OrderTask:
-    """The documents of a split to order."""
+    """A split's documents to order."""
 
     key: str
     split: str

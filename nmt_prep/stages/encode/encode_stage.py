@@ -1,7 +1,7 @@
 """encode: turns pairs, cleaned if the config requests it, into shuffled shards of token IDs, out of core.
 
-There are two rounds of tasks. The first encodes parts: it writes the ids of each pair to the bucket of its position in
-the global shuffle, in a spill file. The second writes shards: it collects the pairs of a bucket from all spill files
+There are two rounds of tasks. The first encodes parts: it writes each pair's ids to its position's bucket in
+the global shuffle, in a spill file. The second writes shards: it collects a bucket's pairs from all spill files
 and sorts them, one bucket after another. The number of buckets follows from the memory in the config. The bytes do not
 depend on it, or on where or when a task runs.
 """
@@ -84,7 +84,7 @@ Parts: TypeAlias = "Mapping[str, Sequence[PairFile]]"  # Parts of pairs by split
 
 
 Made: TypeAlias = "tuple[Encoded, dict[str, tuple[ShardInfo, ...]], CausalInfo | None]"
-"""The encoded parts, the shards of each split in order, and how rows are made, if they are."""
+"""The encoded parts, each split's shards in order, and how rows are made, if they are."""
 
 
 @dataclass(frozen=True)
@@ -368,7 +368,7 @@ def _pairs_of_corpora(config: Config, corpora: Mapping[str, Sequence[str]]) -> d
 
 
 def run_facts(job: Job, records: Path) -> RunFacts:
-    """Returns the facts of a run, for a stage after vocab."""
+    """Returns a run's facts, for a stage after vocab."""
     config = job.config
     corpora: dict[str, tuple[str, ...]] = {
         split: tuple(dict.fromkeys(part.corpus for part in listed)) for split, listed in pair_files(job).items()
@@ -398,6 +398,6 @@ def run_facts(job: Job, records: Path) -> RunFacts:
 
 
 def check_outputs(config: Config, run: RunFacts) -> None:
-    """Checks that the outputs of a run can hold its ids and pieces."""
+    """Checks that a run's outputs can hold its ids and pieces."""
     for options in wanted_outputs(config).values():
         kind_of(options).check(options, run)

@@ -94,7 +94,7 @@ class SpillTask:
 
     @property
     def sampled(self) -> Path:
-        """The file for the sample of the part."""
+        """The file for the part's sample."""
         return self.spill.with_name(f"sample-{self.spill.name}")
 
 
@@ -132,7 +132,7 @@ def spill_buffer(memory: int, buckets: int | None = None) -> int:
 
 
 def in_buckets(plan: ShardPlan, text_bytes: int, memory: int) -> ShardPlan:
-    """Returns a plan whose buckets fit into the memory of a run. All plans give the same shards."""
+    """Returns a plan whose buckets fit into a run's memory. All plans give the same shards."""
     largest = min(max(memory // _BUCKETS_IN_MEMORY, _SMALLEST_BUFFER), _LARGEST_BUCKET)
     return plan.divided(text_bytes + _BYTES_PER_RECORD * plan.rows, largest)
 
@@ -270,7 +270,7 @@ def weights_of(batch: pa.RecordBatch, weight: WeightSettings) -> npt.NDArray[np.
 
 
 def order_shards(task: ShardTask, tick: Tick) -> tuple[ShardInfo, ...]:
-    """Writes the shards of a task; returns their entries for ``dataset.json``. Ticks are pairs."""
+    """Writes a task's shards; returns their entries for ``dataset.json``. Ticks are pairs."""
     spills = [task.spills / spill_name(task.plan.shuffle.split, task.plan, part) for part in range(task.parts)]
     shards = write_shards(task.outputs, task.plan, task.first, spills)
     if task.plan.columns:

@@ -127,7 +127,7 @@ def _inside(first: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def _moved(places: Words, lines: Int64s, by: Int64s) -> Words:
-    """Returns the spans in some lines, each line's shifted by a number of bytes."""
+    """Returns the spans in some lines, each line's shifted by a byte count."""
     counts = np.diff(places.offsets)[lines]
     chosen, moves = spans(places.offsets[lines], counts), np.repeat(by, counts).astype(np.int32)
     return Words(places.begins[chosen] + moves, places.ends[chosen] + moves, _ends(counts))

@@ -127,7 +127,7 @@ class JoinedText(TextPairs):
 
     @classmethod
     def of(cls, pairs: TextPairs, **more: Any) -> Self:
-        """Returns the examples for some pairs, with the attributes of this class."""
+        """Returns the examples for some pairs, with this class's attributes."""
         return cls(**{field.name: getattr(pairs, field.name) for field in fields(pairs)}, **more)
 
     def batches(self, path: Path) -> Iterator[TextBatch]:

@@ -49,7 +49,7 @@ _FACTS = ("kind", "size", "pad_id", "eos_id", "bos_id", "unk_id")  # The facts o
 
 
 def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
-    """Writes the files of a shard. Ticks are pairs."""
+    """Writes a shard's files. Ticks are pairs."""
     read = 0
 
     def count(pairs: int) -> None:
@@ -193,7 +193,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
 
 
 def form_of(options: OutputOptions, config: Config, split: str) -> Form:
-    """Returns the form in which an output gets the pairs of a split; without links if the split has no links."""
+    """Returns the form in which an output gets a split's pairs; without links if the split has no links."""
     form = kind_of(options).form(options, config)
     if not is_linked(form) or split in aligned_splits(config):
         return form

@@ -133,7 +133,7 @@ class Wanted:
 def shuffled_text(
     job: Job, parts: Mapping[str, Sequence[PairFile]], wanted: Iterable[Wanted]
 ) -> Rounds[dict[Wanted, list[TextPairs]]]:
-    """Yields the rounds that shuffle lines; returns the pairs of each shard."""
+    """Yields the rounds that shuffle lines; returns each shard's pairs."""
     plans = {want: _plan(job.config, want, parts[want.split], job.directory_of(Encode)) for want in sorted(set(wanted))}
     linkings = {form: _linkings(job, form) for form in {want.form for want in plans}}
     spills = [
@@ -254,7 +254,7 @@ def places_of_lines(
 
 
 def _linkings(job: Job, form: Form) -> Callable[[str, int, str], Linking] | None:
-    """Returns a function from the split, the number and the corpus of a part to its linking; None without links."""
+    """Returns a function from the split, the number and a part's corpus to its linking; None without links."""
     if not is_linked(form):
         return None
     aligned, directory, vocabularies = job.read(Align).parts, job.directory_of(Align), built_vocabularies(job)

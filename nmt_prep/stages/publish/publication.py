@@ -1,4 +1,4 @@
-"""The manifest of a publication, the unfinished manifest in its place while files change, and their publishers.
+"""A publication's manifest, the unfinished manifest in its place while files change, and their publishers.
 
 Object stores have no atomic renames. So a manifest lists all files, with sizes and digests, and is written last: a
 reader that finds a manifest finds every file. While files are being replaced, an unfinished manifest stands in its

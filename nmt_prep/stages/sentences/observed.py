@@ -57,7 +57,7 @@ class DocumentNote:
 def note_of(
     name: str, beads: Beads, scores: npt.NDArray[np.float64], level: Level, sentences: tuple[int, int]
 ) -> DocumentNote:
-    """Returns the note of a document; scores are NaN for beads without one."""
+    """Returns a document's note; scores are NaN for beads without one."""
     sizes = np.column_stack([beads[:, 1] - beads[:, 0], beads[:, 3] - beads[:, 2]])
     kinds = Counter(f"{a}-{b}" for a, b in sizes.tolist())
     known = scores[~np.isnan(scores)]
@@ -73,7 +73,7 @@ def note_of(
 
 @dataclass(frozen=True)
 class CorpusNote:
-    """The documents of a corpus."""
+    """A corpus's documents."""
 
     documents: int  # number of aligned documents
     sentences: tuple[int, int]  # sentence counts of both sides
@@ -131,7 +131,7 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class SentencesObserved:
-    """The observations of the stage."""
+    """The stage's observations."""
 
     corpora: dict[str, dict[str, CorpusNote]] = field(default_factory=dict)  # notes by split and corpus
     warnings: tuple[HealthWarning, ...] = ()  # warnings about documents that were left out

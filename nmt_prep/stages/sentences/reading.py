@@ -77,7 +77,7 @@ def read_shard(shard: Shard) -> tuple[list[str], list[Texts], list[Beads]]:
 
 
 def rows_of(path: Path) -> Iterator[Mapping[str, str]]:
-    """Yields the rows of a table, holding a few in memory."""
+    """Yields a table's rows, holding a few in memory."""
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(64, use_threads=False):
             yield from batch.to_pylist()
@@ -94,7 +94,7 @@ SHARD_BYTES = 2 << 20  # Bytes of text per shard, both sides together; a longer 
 
 @dataclass(frozen=True)
 class ReadTask:
-    """The documents of a corpus to read."""
+    """A corpus's documents to read."""
 
     key: str
     where: str  # key of the corpus in the config, for messages
@@ -116,14 +116,14 @@ class RawShard:
 
 @dataclass(frozen=True)
 class ReadDocuments:
-    """The shards of a corpus; documents that are left out, each with the reason."""
+    """A corpus's shards; documents that are left out, each with the reason."""
 
     shards: tuple[RawShard, ...]
     refused: tuple[tuple[str, str], ...]
 
 
 def read_shards(task: ReadTask, tick: Tick) -> ReadDocuments:
-    """Writes the documents of a corpus to shards. Ticks are documents."""
+    """Writes a corpus's documents to shards. Ticks are documents."""
     shards: list[RawShard] = []
     refused: list[tuple[str, str]] = []
     held: list[Raw] = []

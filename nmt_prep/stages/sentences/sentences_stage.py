@@ -74,7 +74,7 @@ class DocumentCorpus:
 
 @dataclass(frozen=True)
 class Aligned:
-    """The results of a corpus."""
+    """A corpus's results."""
 
     of: DocumentCorpus
     read: ReadDocuments

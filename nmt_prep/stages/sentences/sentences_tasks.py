@@ -6,7 +6,7 @@ The rounds are
 2. ``sentences-first``: a task for each shard divides its documents into sentences, finds first paths, and divides long
    documents into pieces, so that a task of a later round holds a few thousand sentences;
 3. ``sentences-1-learn`` and ``sentences-2-learn``: a task for each corpus learns a model from the previous paths;
-4. ``sentences-1`` and ``sentences``, each after its model: a task for each shard finds paths by the words of the model.
+4. ``sentences-1`` and ``sentences``, each after its model: a task for each shard finds paths by the model's words.
    The last round writes the pairs.
 """
 
@@ -68,7 +68,7 @@ class FirstShards:
 
 
 def align_first(task: FirstTask, tick: Tick) -> FirstShards:
-    """Divides documents into sentences, and aligns them by lengths, equal words and the words of a prior.
+    """Divides documents into sentences, and aligns them by lengths, equal words and a prior's words.
 
     Ticks are bytes of text.
     """
@@ -199,7 +199,7 @@ LEARN = tuple(Round(f"sentences-{number}-learn", learn_beads, str, words="learni
 
 @dataclass(frozen=True)
 class AlignTask:
-    """A shard to align by the words of a model."""
+    """A shard to align by a model's words."""
 
     key: str
     shard: Shard  # the shard with the previous beads
@@ -233,7 +233,7 @@ AGAIN = Round("sentences-1", align_again, Shard, made=lambda _, shard: shard.fil
 
 @dataclass(frozen=True)
 class AlignedPairs:
-    """The pairs of a shard."""
+    """A shard's pairs."""
 
     pairs: int
     weak: int  # number of pairs that were dropped for their scores

@@ -90,7 +90,7 @@ def keys_of(key: str, options: ExistingVocab) -> list[str]:
 
 
 def copy_name(path: Path) -> str:
-    """Returns the name for the copy of a vocabulary. OpenAI's two files become one."""
+    """Returns the name for a vocabulary's copy. OpenAI's two files become one."""
     return path.name if openai_names([path.name]) is None else "tokenizer.json"
 
 
@@ -233,7 +233,7 @@ def layout_of(tokenizer: Tokenizer, options: ExistingVocab) -> IdLayout | None:
 
 
 def named_tags(config: Config, side: Side) -> dict[str, str]:
-    """Returns the tags of a side, by their keys in the config."""
+    """Returns a side's tags, by their keys in the config."""
     return {
         f"splits.{split}.{corpus.name}.tag.{side}": corpus.tags[side]
         for split in config.splits

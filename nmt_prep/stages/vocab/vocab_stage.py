@@ -197,7 +197,7 @@ def side_suffix(config: Config, side: Side) -> str:
 
 @dataclass(frozen=True)
 class VocabOutput:
-    """The vocabulary of each side; both are the same if it is shared."""
+    """Each side's vocabulary; both are the same if it is shared."""
 
     source: VocabularyFacts
     target: VocabularyFacts

@@ -55,7 +55,7 @@ class SampleFile:
 
 @dataclass(frozen=True)
 class WordsTask:
-    """The steps of a side to write as a file beside the vocabulary."""
+    """A side's steps to write as a file beside the vocabulary."""
 
     key: str
     sample: SampleFile | None  # what a truecasing model is learned from; None if none is to be learned
@@ -165,7 +165,7 @@ class TrainingMeters(ExitStack):
         """Starts without a meter.
 
         ``whole``, the meter of the whole training, advances by 1 for each report; if the run is being stopped, this
-        raises and so ends the training. ``key`` is the name of the vocabulary.
+        raises and so ends the training. ``key`` is the vocabulary's name.
         """
         super().__init__()
         self._whole = whole

@@ -261,7 +261,7 @@ def from_tokenizer_json(content: dict[str, Any], where: str) -> ByteBPEVocabular
 
 
 def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
-    """Returns the text of the file, which gives the same ids in tokenizers."""
+    """Returns the file's text, which gives the same ids in tokenizers."""
     how, pieces = vocabulary.pretokenization, vocabulary.pieces()
     if how.ranks_pattern is not None:
         raise VocabularyError(

@@ -37,7 +37,7 @@ _TO_BYTES = codecs.charmap_build(_TO_CHARACTERS)
 
 
 def spelled(token: bytes) -> str:
-    """Returns the characters that spell the bytes of a token."""
+    """Returns the characters that spell a token's bytes."""
     return codecs.charmap_decode(token, "strict", _TO_CHARACTERS)[0]
 
 
@@ -47,7 +47,7 @@ def unspelled(spelling: str) -> bytes:
 
 
 def bytes_of(spelling: str) -> bytes | None:
-    """Returns the bytes of a spelling; None if a character in it spells no byte."""
+    """Returns a spelling's bytes; None if a character in it spells no byte."""
     try:
         return unspelled(spelling)
     except UnicodeEncodeError:

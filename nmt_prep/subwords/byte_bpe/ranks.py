@@ -110,7 +110,7 @@ class RankEncoder:
             raise VocabularyError(f"tiktoken does not accept the pattern {pattern!r}: {error}; correct it") from error
 
     def encode(self, column: TextColumn, threads: int, allowed: frozenset[str]) -> Ragged:
-        """Returns the ids of each line."""
+        """Returns each line's ids."""
         lines = list(column.strings())
         if not allowed:
             encode = self._encoding.encode_ordinary_batch

@@ -91,7 +91,7 @@ class ByteBPETokenizer(Tokenizer):
 
         Args:
             lines: text, used unchanged; or its counted pretokens.
-            size: number of tokens, including special tokens and bytes. A text without more pairs to merge gives fewer.
+            size: token count, including special tokens and bytes. A text without more pairs to merge gives fewer.
             min_frequency: minimum count of a pair to merge.
             pad: name of the padding token, with id 0.
             eos: name of the end-of-sentence token, with id 1.
@@ -208,7 +208,7 @@ class ByteBPETokenizer(Tokenizer):
         seed: int | None = None,
         first_line: int = 0,
     ) -> Ragged:
-        """Returns the IDs of many lines, without bos or eos, in order; the same for any number of threads.
+        """Returns the IDs of many lines, without bos or eos, in order; the same for any thread count.
 
         Names of special tokens in the lines are ordinary text: they are neither recognised nor refused. Added tokens
         that are not special are recognised.

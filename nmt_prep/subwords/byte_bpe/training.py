@@ -37,7 +37,7 @@ class PretokenCounts(TextCounts[ByteBPEWordCounter]):
         """Starts empty.
 
         Args:
-            how: the pattern of a pretoken, or how a vocabulary splits text.
+            how: a pretoken's pattern, or how a vocabulary splits text.
             added: added tokens, which are left out.
         """
         self.pretokenization = Pretokenization.by_pattern(how) if isinstance(how, str) else how

@@ -22,7 +22,7 @@ MAX_MERGES = 4_000_000  # Upper limit for the merge count
 
 @dataclass(frozen=True, slots=True)
 class ByteBPEVocabulary:
-    """Everything that determines the ids of a text."""
+    """Everything that determines a text's ids."""
 
     tokens: tuple[bytes, ...]  # the token bytes of each ID; empty for added tokens and for unused IDs
     # left, right and merged ID per merge, by merge rank; int32, shape `[merges, 3]`
@@ -39,7 +39,7 @@ class ByteBPEVocabulary:
         return {name: token.id for name, token in self.added.items() if token.special}
 
     def pieces(self) -> tuple[str, ...]:
-        """Returns the piece of each id, as files spell it: the name for added tokens, "" for unused ids."""
+        """Returns each id's piece, as files spell it: the name for added tokens, "" for unused ids."""
         pieces = [spelled(token) for token in self.tokens]
         for name, token in self.added.items():
             pieces[token.id] = name

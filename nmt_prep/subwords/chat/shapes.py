@@ -1,7 +1,7 @@
-"""Shapes: what a chat template writes around the texts of a turn, found once, so that rows need no rendering.
+"""Shapes: what a chat template writes around a turn's texts, found once, so that rows need no rendering.
 
 A conversation is rendered with marks in place of its texts. What stands between the marks is the same for all rows, and
-is divided at added tokens into ids and texts. A text next to a mark is encoded with the text of the row, since a
+is divided at added tokens into ids and texts. A text next to a mark is encoded with the row's text, since a
 tokenizer's pieces may cross the border.
 """
 
@@ -19,7 +19,7 @@ from nmt_prep.subwords.chat.template import ChatTemplate, Message, Rendered
 from nmt_prep.subwords.tokenizer import Tokenizer
 
 USER, ANSWER = "\ue0d0", "\ue0d1"
-"""Stand for the texts of a turn in a shape. Private characters, which no template writes."""
+"""Stand for a turn's texts in a shape. Private characters, which no template writes."""
 
 _START, _END = "\ue0d2", "\ue0d3"  # Begin and end what counts for the loss
 _OPEN, _CLOSE = "\ue0d4", "\ue0d5"  # Around the number of a turn
@@ -46,7 +46,7 @@ _TREATMENTS = (
 
 
 class Segment(NamedTuple):
-    """A text to encode, in which :data:`USER` and :data:`ANSWER` stand for the texts of the row."""
+    """A text to encode, in which :data:`USER` and :data:`ANSWER` stand for the row's texts."""
 
     text: str
     first: bool  # True if it begins the row; False if it follows an id
@@ -75,7 +75,7 @@ class TurnShape:
 
 @dataclass(frozen=True)
 class Shapes:
-    """The shapes of a template for one system turn."""
+    """A template's shapes for one system turn."""
 
     only: TurnShape
     # shapes for the first turn among several, later turns and the last turn; or why there are none
@@ -87,7 +87,7 @@ class Shapes:
 
 
 def shapes_of(template: ChatTemplate, system: str | None, tokenizer: Tokenizer) -> Shapes:
-    """Returns the shapes of a template.
+    """Returns a template's shapes.
 
     Raises:
         VocabularyError: the template cannot be rendered, or divided at the texts of messages.
@@ -139,7 +139,7 @@ def _several(
 
 
 def _turns(template: ChatTemplate, system: str | None, count: int) -> tuple[list[str], list[str], bool]:
-    """Returns the text of each turn with marks and borders, the texts between the marks, and if there are blocks."""
+    """Returns each turn's text with marks and borders, the texts between the marks, and if there are blocks."""
     marks = [f"{_OPEN}{turn}{kind}{_CLOSE}" for turn in range(count) for kind in (USER, ANSWER)]
     asked = [(conversation(system, marks[: 2 * turn - 1]), True) for turn in range(1, count + 1)]
     asked += [(conversation(system, marks[: 2 * turn]), False) for turn in range(1, count + 1)]
@@ -204,7 +204,7 @@ def _prefixes(
 
 
 def _shape(turn: str, tokenizer: Tokenizer, blocks: bool, *, first: bool) -> TurnShape:
-    """Divides the text of a turn at added tokens, and encodes the texts that are the same in all rows."""
+    """Divides a turn's text at added tokens, and encodes the texts that are the same in all rows."""
     parts: list[int | Segment] = []
     borders: dict[str, Border] = {}
     swallowing = False  # True if the last token swallows white space

@@ -56,7 +56,7 @@ def _reply(content: object) -> None:
 
 
 def _limited(work: Callable[[], list[Any]]) -> list[Any]:
-    """Returns the result of work; or None, its error and the line of the template, None for an unknown line."""
+    """Returns the result of work; or None, its error and the template's line, None for an unknown line."""
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 0.1)  # again and again: a template may hold on to the first
         return work()
@@ -141,7 +141,7 @@ def _left(characters: int, text: str) -> int:
 
 
 class Watched(str):
-    """The text of a message, which notes what a template asks of it."""
+    """A message's text, which notes what a template asks of it."""
 
     __slots__ = ()
 

@@ -52,7 +52,7 @@ class EditableVocabulary(ABC):
 
     Attributes:
         fixed: by id, True for a piece that must stay: bool, shape ``[pieces]``.
-        scores: unigram models: the score of each id, 0 for others; None for BPE.
+        scores: unigram models: each id's score, 0 for others; None for BPE.
         lowest: unigram models: the ID with the lowest score, which decides on the score for unknown characters.
         fixed_ids_reason: why new pieces would change old pieces' IDs, or None if they do not.
     """
@@ -75,7 +75,7 @@ class EditableVocabulary(ABC):
 
     @abstractmethod
     def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:
-        """Returns the bytes of a file with the pieces of some ids, ascending, and new pieces behind them."""
+        """Returns a file's bytes with the pieces of some ids, ascending, and new pieces behind them."""
 
 
 def editable(tokenizer: Tokenizer, path: Path, where: str) -> EditableVocabulary:

@@ -60,7 +60,7 @@ def learned_pieces(
     Args:
         words: the words to learn from.
         known: the words of other languages, whose pieces stay.
-        loaded: returns the tokenizer of the vocabulary with new pieces.
+        loaded: returns the vocabulary's tokenizer with new pieces.
     """
     new = [NewPiece(token, _starts(tokenizer, token), special=True) for token in tokens]
     if characters and size:

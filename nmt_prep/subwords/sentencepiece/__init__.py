@@ -26,7 +26,7 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
     has_spm: ClassVar[bool] = True
 
     def check(self, options: SentencePieceVocab) -> None:
-        """Checks the options against the rules of the library."""
+        """Checks the options against the library's rules."""
         check_trainer(_arguments(options))
 
     def training_note(self, options: SentencePieceVocab) -> str | None:

@@ -66,7 +66,7 @@ class NativeModel:
     """A loaded model and the code that runs it."""
 
     def __init__(self, data: bytes, id_layout: IdLayout) -> None:
-        """Loads a model from the bytes of its file."""
+        """Loads a model from its file's bytes."""
         if id_layout not in ("sentencepiece", "fairseq"):
             raise VocabularyError(f"there is no ID layout {id_layout!r}; use 'sentencepiece' or 'fairseq'")
         self._data = data
@@ -107,7 +107,7 @@ class NativeModel:
         return {name: i if i >= 0 else None for name, i in ids.items()}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns the ids of each line."""
+        """Returns each line's ids."""
         if self._library is not None:
             return self._library.encode(column, threads)
         return Ragged(*self.native.encode(column.data, column.offsets, no_marks(), threads))
@@ -163,7 +163,7 @@ class NativeModel:
 
 
 class LibraryModel:
-    """A model that the library runs, with the ids of a layout.
+    """A model that the library runs, with a layout's ids.
 
     Args:
         data: bytes of the ``.model`` file.
@@ -183,7 +183,7 @@ class LibraryModel:
         self._ids_in_file[ids] = np.arange(len(ids), dtype=np.int32)
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns the ids of each line."""
+        """Returns each line's ids."""
         lines = list(column.strings())
         rows = Ragged.from_lists(self._processor.encode(lines, out_type=int, num_threads=threads) if lines else [])
         return Ragged(self._ids[rows.values], rows.offsets)

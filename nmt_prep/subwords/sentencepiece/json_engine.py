@@ -35,7 +35,7 @@ class JsonModel:
     library_reason: str | None = None  # None: the native core runs all such models
 
     def __init__(self, data: bytes, where: str) -> None:
-        """Loads a model from the bytes of its file; messages name the file ``where``."""
+        """Loads a model from its file's bytes; messages name the file ``where``."""
         file = read_json_file(parse_json(where, data), where)
         self.pieces = file.pieces  # the pieces in ID order
         self.model_type = file.kind  # `unigram` or `bpe`
@@ -83,7 +83,7 @@ class JsonModel:
         return self.file.added
 
     def encode(self, column: TextColumn, threads: int, *, continued: bool = False) -> Ragged:
-        """Returns the ids of each line; ``continued`` if each follows an added token."""
+        """Returns each line's ids; ``continued`` if each follows an added token."""
         divided = self._divided(column)
         if divided is None:
             marks = np.ones(len(column), np.uint8) if continued else no_marks()

@@ -66,10 +66,10 @@ def train_natively(
     progress: ProgressCallback | None,
     memory: int | None,
 ) -> bytes:
-    """Trains a model and returns the bytes of its file.
+    """Trains a model and returns its file's bytes.
 
     Args:
-        progress: called with the steps of the training.
+        progress: called with the training's steps.
         memory: bytes of memory that training may use; None means no limit. Checked while the lines are read.
     """
     report = progress or (lambda kind, numbers: None)

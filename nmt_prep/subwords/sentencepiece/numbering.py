@@ -25,7 +25,7 @@ _ROLES = {"pad": "<pad>", "eos": "</s>", "bos": "<s>", "unk": "<unk>"}
 
 
 def checked_numbering(content: Mapping[str, object], where: str) -> dict[str, int]:
-    """Returns the id of each piece."""
+    """Returns each piece's id."""
     ids: dict[str, int] = {}
     for piece, number in content.items():
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < MOST_PIECES:
@@ -46,7 +46,7 @@ def with_numbering(model: bytes, ids: Mapping[str, int]) -> bytes:
 
 
 class NumberedModel:
-    """A model with the ids of a numbering; used like :class:`NativeModel`.
+    """A model with a numbering's ids; used like :class:`NativeModel`.
 
     Text that is unknown to the model gets the ID of the piece with this text, as in MarianTokenizer, or else the ID of
     ``<unk>``. A piece of the model without an id gets the id of ``<unk>``.
@@ -78,7 +78,7 @@ class NumberedModel:
         return {role: self.numbers.get(piece) for role, piece in _ROLES.items()}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns the ids of each line."""
+        """Returns each line's ids."""
         return self._numbered(column, self.model.encode(column, threads))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:

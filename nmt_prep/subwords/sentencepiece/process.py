@@ -48,7 +48,7 @@ class LibraryError(Exception):
 
 
 def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any], log: Callable[[str], None]) -> bytes:
-    """Trains a model in a child process and returns the bytes of its file.
+    """Trains a model in a child process and returns its file's bytes.
 
     Args:
         log: called with each line of the library's log. Errors of ``columns`` and ``log`` end the child, and reach the
@@ -77,7 +77,7 @@ def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any],
 
 
 def _feed(child: subprocess.Popen[bytes], columns: Iterator[TextColumn], settings: Mapping[str, Any]) -> None:
-    """Writes the input of the child, whose format ``worker.py`` documents; ends the child if the lines are invalid."""
+    """Writes the child's input, whose format ``worker.py`` documents; ends the child if the lines are invalid."""
     lists = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
     assert child.stdin is not None
     try:
@@ -115,7 +115,7 @@ class TrainingLog:
     - ``("step", {"step": …})``: a step of the training started; the text names it.
     - ``("iteration", {"iteration": …, "size": …, "target": …})``: unigram models: how many expectation maximization
       iterations are finished, and how many candidate pieces remain.
-    - ``("merges", {"size": …, "target": …})``: BPE models: current and final number of pieces.
+    - ``("merges", {"size": …, "target": …})``: BPE models: current and final piece count.
     - ``("skipped", {"lines": …})``: number of skipped lines, which are too long for the library.
     """
 

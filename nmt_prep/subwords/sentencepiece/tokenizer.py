@@ -50,7 +50,7 @@ class SentencePieceTokenizer(Tokenizer):
 
         Args:
             model: the file's bytes.
-            id_layout: ``sentencepiece`` for the ids of the file; ``fairseq`` for the ids of fairseq and XLM-R:
+            id_layout: ``sentencepiece`` for the file's ids; ``fairseq`` for the ids of fairseq and XLM-R:
                 ``<s>`` 0, ``<pad>`` 1, ``</s>`` 2, ``<unk>`` 3, the other ids one higher than in the file, ``<mask>``
                 last. For a ``tokenizer.json`` only ``sentencepiece`` is possible.
             where: path of a ``tokenizer.json``, for messages.
@@ -110,12 +110,12 @@ class SentencePieceTokenizer(Tokenizer):
         all others. You get the same bytes as from version 0.2.3 of the library.
 
         The same lines and options give the same bytes on any machine: lines are not shuffled, and the library uses a
-        fixed number of threads. All lines are used, or the first ``input_sentence_size`` lines if this option is set.
+        fixed thread count. All lines are used, or the first ``input_sentence_size`` lines if this option is set.
         Lines of more than 4192 bytes are skipped; the option ``max_sentence_length`` changes that.
 
         Args:
             lines: text, which the training normalises and splits.
-            size: number of pieces.
+            size: piece count.
             model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
             character_coverage: share of the text's characters that get pieces; 0.9995 suits Chinese and Japanese,
                 1.0 suits small alphabets.
@@ -177,7 +177,7 @@ class SentencePieceTokenizer(Tokenizer):
             raise VocabularyError(f"{path}: {error}; check that this is the complete .model file") from error
 
     def numbered(self, ids: Mapping[str, object], where: str = "the numbering") -> Self:
-        """Returns a tokenizer with the ids of a numbering, as :meth:`Tokenizer.numbered` explains.
+        """Returns a tokenizer with a numbering's ids, as :meth:`Tokenizer.numbered` explains.
 
         The file of the new tokenizer contains the numbering. Other tools read the file too, but ignore the numbering.
 
@@ -227,9 +227,9 @@ class SentencePieceTokenizer(Tokenizer):
         seed: int | None = None,
         first_line: int = 0,
     ) -> Ragged:
-        """Returns the IDs of many lines, without bos or eos, in order; the same for any number of threads.
+        """Returns the IDs of many lines, without bos or eos, in order; the same for any thread count.
 
-        With ``alpha`` or ``dropout`` the segmentation of each line is sampled (subword regularisation, Kudo 2018;
+        With ``alpha`` or ``dropout`` each line's segmentation is sampled (subword regularisation, Kudo 2018;
         BPE-dropout, Provilkov et al. 2020). The sample of a line depends only on its text, its number and ``seed``.
         Samples have the same distribution as in the library, but use other random numbers, since the library draws all
         samples from one generator. As in the library, and unlike in the paper and in byte-level models, a skipped merge
@@ -296,7 +296,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def model_bytes(self) -> bytes:
-        """The bytes of the file."""
+        """The file's bytes."""
         return self._model_bytes
 
     @property
@@ -325,7 +325,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def numbering(self) -> Mapping[str, int] | None:
-        """The id of each piece, if another file gives them."""
+        """Each piece's id, if another file gives them."""
         return self._engine.numbers if isinstance(self._engine, NumberedModel) else None
 
     @property

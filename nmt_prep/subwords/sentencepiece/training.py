@@ -54,10 +54,10 @@ _REFUSALS = {
 def train_model(
     lines: Lines, arguments: Mapping[str, Any], progress: ProgressCallback | None, memory: int | None
 ) -> bytes:
-    """Trains a model and returns the bytes of its file.
+    """Trains a model and returns its file's bytes.
 
     Args:
-        progress: called with the steps of the training.
+        progress: called with the training's steps.
         memory: bytes of memory that training may use; None means no limit.
     """
     check_trainer(arguments)
@@ -97,7 +97,7 @@ def _explanation(message: str, source: _LineSource, arguments: Mapping[str, Any]
 
 
 def _check_library_room(arguments: Mapping[str, Any], memory: int | None, lines: int, size: int) -> None:
-    """Checks the memory of a training by the library from ``lines`` lines of ``size`` bytes in total."""
+    """Checks the memory for training by the library from ``lines`` lines of ``size`` bytes in total."""
     model_type, kept_lines = arguments["model_type"], min(lines, int(arguments.get("input_sentence_size", 0)) or lines)
     kept = size * kept_lines // max(lines, 1)
     needed = kept * _BYTES_PER_BYTE.get(model_type, 0) + kept_lines * _BYTES_PER_LINE.get(model_type, 0)
@@ -118,7 +118,7 @@ class _LineSource:
         """Yields the lines.
 
         Args:
-            check: checks the memory of the library for a number of lines and their bytes; None for the native core,
+            check: checks the library's memory for a number of lines and their bytes; None for the native core,
                 which checks lines and memory itself.
         """
         for column in text_columns(self._lines):

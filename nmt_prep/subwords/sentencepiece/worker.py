@@ -48,7 +48,7 @@ def _end_with(parent: int) -> None:
 
 
 def _trained(lines: Iterator[bytes], settings: dict[str, Any]) -> tuple[str | None, bytes]:
-    """Returns the error, if any, and the bytes of the model."""
+    """Returns the error, if any, and the model's bytes."""
     import sentencepiece  # noqa: PLC0415  (sentencepiece is found by the parent's sys.path)
 
     model = io.BytesIO()

@@ -139,7 +139,7 @@ class SubwordNMTTokenizer(Tokenizer):
         Args:
             other: lines of the other side, from which the codes are learned too; the threshold is for each side.
             shared: also number the pieces of the other side, so that both sides have the same ids.
-            merges: number of merges; None is 10,000.
+            merges: merge count; None is 10,000.
             threshold: merges that made pieces that occur less often are undone; None to undo none.
             progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
             threads: native threads to use; None is one per available core.
@@ -197,7 +197,7 @@ class SubwordNMTTokenizer(Tokenizer):
 
         Args:
             threshold: least count of a token that is not undone; None for any.
-            merges: number of merges to use; None for all.
+            merges: merge count to use; None for all.
         """
         path = Path(path)
         if _is_whole(path):
@@ -305,7 +305,7 @@ class SubwordNMTTokenizer(Tokenizer):
         seed: int | None = None,
         first_line: int = 0,
     ) -> Ragged:
-        """Returns the IDs of many lines, without bos or eos, in order; the same for any number of threads.
+        """Returns the IDs of many lines, without bos or eos, in order; the same for any thread count.
 
         Args:
             threads: native threads to use; None is one per available core.

@@ -72,8 +72,8 @@ class T2TTokenizer(Tokenizer):
 
         Args:
             lines: text, used unchanged (Tensor2Tensor strips each line first); or its counted tokens.
-            size: target number of pieces, including reserved ones; the vocabulary with the nearest size is chosen.
-            max_subtoken_length: pieces are shorter than this number of characters; None means no limit, as in
+            size: target piece count, including reserved ones; the vocabulary with the nearest size is chosen.
+            max_subtoken_length: pieces are shorter than this character count; None means no limit, as in
                 Tensor2Tensor. Without a limit, whole clauses of text without spaces become pieces.
             reserved: more tokens, with ids from 2.
             progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
@@ -140,7 +140,7 @@ class T2TTokenizer(Tokenizer):
         return self.decode_batch(Ragged.from_lists([known]))[0]
 
     def encode_batch(self, lines: Lines, threads: int | None = None) -> Ragged:
-        """Returns the IDs of many lines, without eos, in order; the same for any number of threads.
+        """Returns the IDs of many lines, without eos, in order; the same for any thread count.
 
         Args:
             lines: strings, or an Arrow string array (read in place).

@@ -1,7 +1,7 @@
 """The stored values of a program or function, by the keys of their texts, in a directory that runs and machines share.
 
 A directory holds one kind of value: all its values come from one command, version and language pair. Each process
-appends the values of a batch to a log of its own, ``<number>.log``. Full logs, and those that processes left behind,
+appends a batch's values to a log of its own, ``<number>.log``. Full logs, and those that processes left behind,
 become sorted files, ``<number>.run``, which are read through the page cache. Both consist of frames: eight bytes that
 mark a frame, its size and its hash, then an Arrow stream with the columns ``high``, ``low`` (the key) and ``value``. A
 frame with another hash is passed over, so a file may be cut anywhere. To append, a process locks the directory and
@@ -70,11 +70,11 @@ class Entries:
         return cls(high[order], low[order], values.take(pa.array(order)))
 
     def batch(self) -> pa.RecordBatch:
-        """Returns the columns of a frame."""
+        """Returns a frame's columns."""
         return pa.record_batch([pa.array(self.high), pa.array(self.low), self.values], names=["high", "low", "value"])
 
     def find(self, high: Keys, low: Keys) -> npt.NDArray[np.int64]:
-        """Returns the index of each key, given ascending keys; -1 for unknown keys."""
+        """Returns each key's index, given ascending keys; -1 for unknown keys."""
         at = np.searchsorted(self.high, high)
         at[at == len(self)] = 0
         same = np.flatnonzero(self.high[at] == high)

@@ -324,7 +324,7 @@ class Column:
 
 
 def close_columns() -> None:
-    """Ends the programs of this process, and flushes what it stored."""
+    """Ends this process's programs, and flushes what it stored."""
     for (process, _), shared in [*_shared.items()]:
         if process == os.getpid():
             try:

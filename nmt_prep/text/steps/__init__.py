@@ -1,6 +1,6 @@
 """The steps. Each has a module with its name, and nothing else lists them.
 
-An installed package adds a step with an entry point of the group ``nmt_prep.steps``: the name of the entry is the name
+An installed package adds a step with an entry point of the group ``nmt_prep.steps``: the entry's name is the name
 of the step, and its value a subclass of :class:`~nmt_prep.text.step.Step`.
 """
 
@@ -22,7 +22,7 @@ from nmt_prep.text.step import Step, StepContext
 GROUP = "nmt_prep.steps"
 
 BUILT_IN = tuple(module.name for module in pkgutil.iter_modules(__path__))
-"""The names of this package's steps. The module of a step is loaded when the step is made."""
+"""The names of this package's steps. A step's module is loaded when the step is made."""
 
 
 def parse_step(spec: object) -> tuple[str, type[Step[Any]], Section]:

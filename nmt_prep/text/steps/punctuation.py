@@ -15,7 +15,7 @@ class PunctuationOptions(StepOptions):
 
 
 class Punctuation(NativeStep[PunctuationOptions]):
-    """Normalizes punctuation by the rules of the language."""
+    """Normalizes punctuation by the language's rules."""
 
     options = PunctuationOptions
     short = "like"

@@ -45,7 +45,7 @@ class Truecase(NativeStep[TruecaseOptions]):
 
 
 def _read_model(path: Path) -> list[list[str]]:
-    """Returns the forms of each word, the most frequent one first."""
+    """Returns each word's forms, the most frequent one first."""
     forms = []
     for number, line in enumerate(file_lines(path), 1):
         words = _WORD.findall(line)

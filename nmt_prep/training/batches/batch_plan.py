@@ -101,7 +101,7 @@ class BatchPlan(DivisionPlan):
         return PairColumns.joined(parts)
 
     def batches(self) -> Iterator[int]:
-        """Counts the batches of each window from the indexes, in about a second for 100 million pairs.
+        """Counts each window's batches from the indexes, in about a second for 100 million pairs.
 
         If subwords are sampled, lengths differ from the lengths in the indexes, so the windows are encoded first.
         """
@@ -120,7 +120,7 @@ class BatchPlan(DivisionPlan):
 
     @cached_property
     def batches_of_all(self) -> int | None:
-        """Number of batches per process in an epoch; None if the processes may have different numbers."""
+        """Batch count per process in an epoch; None if the processes may have different numbers."""
         # Each process counts for all others, so that they agree without communication: orders differ in rank alone.
         if not self.equal_batches:
             return None

@@ -37,7 +37,7 @@ class IdBatch:
     Attributes:
         source: ids of the sources, one row per pair, each ending in eos unless it was truncated.
         target: ids of the targets, likewise.
-        row_pairs: int64, shape ``[rows]``: number of pairs in each packed row, whose pairs are consecutive in
+        row_pairs: int64, shape ``[rows]``: pair count in each packed row, whose pairs are consecutive in
             ``source`` and ``target``; None if pairs are not packed.
         width: length to which both sides are to be padded; None for the longest row of each side.
         corpora: int32, shape ``[pairs]``: corpus index of each pair in ``dataset.json``; None unless asked for.
@@ -131,7 +131,7 @@ def read_records(
 def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
     """Returns a plan's batches, or every ``parts``-th batch.
 
-    A thread reads windows and divides them into batches, while the caller's thread copies the ids of each batch. Up to
+    A thread reads windows and divides them into batches, while the caller's thread copies each batch's ids. Up to
     three windows are in memory.
 
     Args:
@@ -181,7 +181,7 @@ def read_window(plan: BatchPlan, window: PlannedWindow) -> WindowContent:
 
 
 class _Batch(NamedTuple):
-    """The position of a batch in its window."""
+    """A batch's position in its window."""
 
     window: WindowContent
     rows: Int64s
@@ -255,7 +255,7 @@ def pad_into(
 
     Args:
         out: int64, shape ``[rows, width]``, contiguous.
-        row_pairs: int64, shape ``[rows]``: number of pairs in each row; None for one.
+        row_pairs: int64, shape ``[rows]``: pair count in each row; None for one.
         first: first id of each pair, for ``SHIFTED``.
     """
     pairs = np.empty(0, np.int64) if row_pairs is None else row_pairs
@@ -287,14 +287,14 @@ def causal_arrays(padding: int, batch: IdBatch, empty: Empty = _empty) -> Causal
         - ``labels``: the ids that count for the loss, and -100 elsewhere, not shifted. In packed rows the first id of a
           sequence does not count, since the id before it belongs to another sequence.
         - ``attention_mask``, if rows are not packed: 1 for ids, 0 for padding.
-        - ``position_ids``, for packed rows: position in the sequence, from 0. The padding of a row is a sequence too.
+        - ``position_ids``, for packed rows: position in the sequence, from 0. A row's padding is a sequence too.
         - ``cu_seqlens``, for packed rows: where each sequence begins if rows are joined to one, and the number of
           cells; int32, shape ``[sequences + 1]``.
         - ``corpora``, ``language_pairs`` and ``weights`` (float32) of the sequences, if the batch has them: shape
           ``[rows]``; of packed rows ``[rows, most sequences of a row]``, padded with -1, and weights with 0.
 
     Raises:
-        RecordsError: the spans of a sequence are invalid.
+        RecordsError: a sequence's spans are invalid.
     """
     rows = len(batch.source) if batch.row_pairs is None else len(batch.row_pairs)
     width = int(batch.source.lengths.max(initial=0)) if batch.width is None else batch.width

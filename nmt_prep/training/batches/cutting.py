@@ -43,7 +43,7 @@ WHOLE = Split(1, 0)  # Splits nothing
 
 
 def split_into(sizes: Int64s, batches: int) -> Split:
-    """Returns the split that makes a given number of batches, in as few parts each as possible."""
+    """Returns the split that makes a given batch count, in as few parts each as possible."""
     # One part more adds one batch per batch that is still larger than `parts`. So whole rounds are added while they
     # fit, and `Split.more` takes the rest, which is smaller than one round.
     parts, made, largest = 1, len(sizes), int(sizes.max(initial=1))
@@ -56,7 +56,7 @@ def split_into(sizes: Int64s, batches: int) -> Split:
 
 
 class Parts(NamedTuple):
-    """The batches of a window after some were split."""
+    """A window's batches after some were split."""
 
     batch: Vector  # int64: batch index of each part, ascending
     before: Vector  # int64: pair count (row count, if packed) of that batch before the part
@@ -64,7 +64,7 @@ class Parts(NamedTuple):
 
 
 def split_batches(sizes: Vector, split: Split, on: Vectors) -> Parts:
-    """Splits the batches of a window; a batch's parts differ by at most one pair, and larger parts come first.
+    """Splits a window's batches; a batch's parts differ by at most one pair, and larger parts come first.
 
     Args:
         sizes: int64: pairs (rows, if packed) in each batch, in the order of delivery, never 0.
@@ -109,7 +109,7 @@ class WindowPairs(NamedTuple):
 
 
 class Batches(NamedTuple):
-    """The batches of a window."""
+    """A window's batches."""
 
     # int64: pair indexes in batch order (and in row order, if packed). The loader truncates ids to the rule's
     # `max_length`.

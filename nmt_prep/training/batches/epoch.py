@@ -66,7 +66,7 @@ class SplitIndex:
         return cls(paths, shards, info.layout == "packed", columns, repeats, len(info.corpora[split]), versions)
 
     def text_of(self, run: int) -> pa.RecordBatch:
-        """Reads the pairs of a run, for layout ``text``."""
+        """Reads a run's pairs, for layout ``text``."""
         shard, first, pairs = (int(column[run]) for column in (self.runs.shard, self.runs.first_pair, self.runs.pairs))
         text = read_text(self.paths[shard], first, pairs)
         if self.versions and _version(self.paths[shard]) != self.versions[shard]:  # the file has no checksums
@@ -188,7 +188,7 @@ class EpochOrder:
 
     @cached_property
     def order(self) -> Int64s:
-        """All run indexes in the order of the epoch, the same for all processes."""
+        """All run indexes in the epoch's order, the same for all processes."""
         runs = len(self.index.runs.pairs)
         if self.seed is None:
             return np.arange(runs)
@@ -272,7 +272,7 @@ class CorpusMix(NamedTuple):
 
 
 def corpus_mix(info: DatasetInfo, split: str, index: SplitIndex, options: Options) -> CorpusMix | None:
-    """Returns the mix of an epoch; None if each pair occurs once."""
+    """Returns an epoch's mix; None if each pair occurs once."""
     if options.weights is None and options.temperature is None and options.language_pairs is None:
         return None
     if info.layout not in _MIXABLE:

@@ -100,7 +100,7 @@ class Segments(NamedTuple):
 
 @dataclass(frozen=True)
 class Joining:
-    """How the segments of a split are joined."""
+    """How a split's segments are joined."""
 
     info: DocumentsInfo  # settings of the records
     before: dict[Side, Int64s]  # per side, number of ids that the frame puts before a row, by corpus index: int64
@@ -110,7 +110,7 @@ class Joining:
 
     @classmethod
     def of(cls, dataset: DatasetInfo, split: str, seed: int) -> Joining | None:
-        """Returns how the segments of a split are joined; None for single segments."""
+        """Returns how a split's segments are joined; None for single segments."""
         if dataset.documents is None:
             return None
         frames = {"source": dataset.vocab.source.frame, "target": dataset.vocab.target.frame}

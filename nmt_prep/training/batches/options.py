@@ -69,7 +69,7 @@ def check_at_most_one(what: str, **arguments: object) -> None:
 
 
 def check_place(**place: int) -> None:
-    """Checks the rank of a process in a data-parallel job.
+    """Checks a process's rank in a data-parallel job.
 
     Args:
         place: the process's rank, from 0, then the process count, each under its argument's name.
@@ -148,7 +148,7 @@ class Options:
             share of each language pair instead.
         language_pairs: only pairs of these languages, such as ``["en-de"]``, in a run with several language pairs.
             Needs layout ``chunk`` or ``text``.
-        one_pair: the pairs of a batch have the same languages, in a run with several language pairs. Needs layout
+        one_pair: a batch's pairs have the same languages, in a run with several language pairs. Needs layout
             ``chunk`` or ``text``, and pairs that are not packed.
         documents: False gives single segments, even if the records' settings join the segments of documents.
         subwords: draws other subwords of each pair in each epoch, by side, such as
@@ -165,7 +165,7 @@ class Options:
         skip_batches: how many batches to skip at the start of the epoch, to resume after them.
         rank: number of this process in a data-parallel job, from 0.
         world_size: how many of these processes there are; each gets its own part of the epoch.
-        equal_batches: gives all processes the same number of batches: with ``"split"``, processes with fewer batches
+        equal_batches: gives all processes the same batch count: with ``"split"``, processes with fewer batches
             split their last ones, and no pair is lost; with True, processes with more batches leave their last ones
             out.
 
@@ -244,7 +244,7 @@ class Buckets(NamedTuple):
 
 
 class BatchRule(NamedTuple):
-    """The limits of a batch. A pair's length is the length of its longer side."""
+    """A batch's limits. A pair's length is the length of its longer side."""
 
     # maximum of the pair count times the longest length; a longer pair forms a batch alone. Not used with
     # `buckets`.

@@ -1,7 +1,7 @@
 """The stream of pairs that the stage plan describes: as text, modified, from any row on.
 
 Several threads make blocks of the plan independently. A corpus is read in windows of 65,536 pairs, in the order of an
-epoch's runs; the pairs of a window are mixed.
+epoch's runs; a window's pairs are mixed.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def stream_of_records(
     base_dir: Path,
     key: str = "training",
 ) -> TextStream:
-    """Returns the stream of a split; without stages, each epoch has all pairs once."""
+    """Returns a split's stream; without stages, each epoch has all pairs once."""
     sizes = {corpus.name: corpus.pairs for corpus in info.corpora[split]}
     several = [corpus for corpus in info.corpora[split] if corpus.language_pair]
     training = training.by_direction((corpus.name, corpus.language_pair) for corpus in several)
@@ -141,7 +141,7 @@ class StreamBlock:
     def column(self, name: str) -> pa.Array:
         """Returns a column of the modified pairs, or the number of their ``row``.
 
-        A pair that a modifier adds has the value of the pair after it.
+        A pair that a modifier adds has the pair's value after it.
         """
         if name in ("source", "target", LINKS):
             return getattr(self.pairs, name)
@@ -214,7 +214,7 @@ class TextStream:
         return min(1 << (max(rows // (_TURNS * parts), 1).bit_length() - 1), BLOCK_ROWS)
 
     def _turns(self, rows: Int64s, stage: int, turn: int) -> Int64s:
-        """Returns the turn of each row in a stage, counted through all stages."""
+        """Returns each row's turn in a stage, counted through all stages."""
         stages = self.curriculum.stages
         before = sum(-(-(each.rows or 0) // turn) for each in stages[:stage])
         return np.add((rows - stages[stage].first) // turn, before, dtype=np.int64)
@@ -239,7 +239,7 @@ class TextStream:
         return StreamBlock(planned, planned.first + len(planned), text, modified)
 
     def _text(self, planned: PlannedBlock) -> pa.RecordBatch:
-        """Reads the pairs of a block, in its order."""
+        """Reads a block's pairs, in its order."""
         # A planned pair is a rank in its corpus's epoch. A rank is a window and a position in it, and the shuffle of
         # the window maps the position to a pair, so no rank needs those before it. The block is grouped by window
         # (`order`) and then put back. Ranks of a corpus ascend within a block, so each group is one range of positions.

@@ -148,7 +148,7 @@ class BatchSource:
         self._position = Position(self._position.epoch + 1, 0)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the position, the fingerprint of the data, and the options on which batches depend."""
+        """Returns the position, the data's fingerprint, and the options on which batches depend."""
         return {
             "epoch": self._position.epoch,
             "batches": self._position.batches,

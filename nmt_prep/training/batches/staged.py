@@ -97,7 +97,7 @@ class StagedOrder(EpochOrder):
         return range(self.epoch * size, end if curriculum.rows is None else min(end, curriculum.rows))
 
     def windows(self) -> Iterator[Window]:
-        """Yields the process's windows in order. ``take`` is 0, since modifiers decide the number of pairs."""
+        """Yields the process's windows in order. ``take`` is 0, since modifiers decide the pair count."""
         firsts, row = list[int](), self.rows.start
         while row < self.rows.stop:
             firsts.append(row)

@@ -138,7 +138,7 @@ def _philox(counter: list[npt.NDArray[np.uint64]], key0: int, key1: int) -> list
 
 
 def jumps(widths: Int64s, /) -> Int64s:
-    """Returns the steps of a walk from index 0 whose step at each index is the element there; clips the last one."""
+    """Returns a walk's steps from index 0 whose step at each index is the element there; clips the last one."""
     steps, place = [], 0
     while place < len(widths):
         steps.append(min(int(widths[place]), len(widths) - place))

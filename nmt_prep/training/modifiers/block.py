@@ -69,7 +69,7 @@ class Block:
         return np.flatnonzero(uniform(self.keys, 0) < probability)
 
     def draws(self, place: int) -> Draws:
-        """Returns the draws of a pair, without the first draw, which :meth:`drawn` takes."""
+        """Returns a pair's draws, without the first draw, which :meth:`drawn` takes."""
         return Draws(int(self.keys[place]), 1)
 
     def lines(self, places: Rows) -> list[Line]:

@@ -1,7 +1,7 @@
 """The modifiers, by their names in a config.
 
-An installed package adds a modifier with an entry point of the group ``nmt_prep.modifiers``: the name of the entry is
-the name of the modifier, and its value a callable that takes the probability and the options, and returns a function
+An installed package adds a modifier with an entry point of the group ``nmt_prep.modifiers``: the entry's name is
+the modifier's name, and its value a callable that takes the probability and the options, and returns a function
 from :class:`~nmt_prep.training.modifiers.block.Block` to ``Block``.
 """
 

@@ -140,7 +140,7 @@ _CUT = _CutPairs()
 def _detokenized(lines: pa.LargeStringArray, detokenize: Callable[[list[str]], str]) -> tuple[pa.Array, Spans]:
     """Returns the tokens' text, and each token's position in the text.
 
-    A line stays unchanged if its tokens are not all in the text of the detokenizer.
+    A line stays unchanged if its tokens are not all in the detokenizer's text.
     """
     texts, begins, ends, counts = [], list[int](), list[int](), [0]
     for line in lines.to_pylist():
@@ -160,7 +160,7 @@ def _detokenized(lines: pa.LargeStringArray, detokenize: Callable[[list[str]], s
 
 
 def _places(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """Returns the position of each token in a text, empty for a space token; None if the text lacks a token."""
+    """Returns each token's position in a text, empty for a space token; None if the text lacks a token."""
     # A detokenizer moves and removes spaces but keeps the tokens in order, so each is searched from the end of the
     # last.
     places, done = list[tuple[int, int]](), 0

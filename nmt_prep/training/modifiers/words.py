@@ -70,7 +70,7 @@ class Words:
         return [(0, len(self.text))]
 
     def replaced(self, places: Places, edits: Mapping[int, Sequence[Part]]) -> list[Part]:
-        """Returns the parts of the line, where each place ``places[number]`` is replaced by ``edits[number]``."""
+        """Returns the line's parts, where each place ``places[number]`` is replaced by ``edits[number]``."""
         parts, done = list[Part](), 0
         for number in sorted(edits):
             begin, end = places[number]

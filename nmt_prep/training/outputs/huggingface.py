@@ -32,7 +32,7 @@ CORPUS = "corpus"  # Name of the column with the name of each pair's corpus
 WEIGHT = "weight"  # Name of the column with the weight of each pair
 
 LANGUAGE_PAIR = "language_pair"
-"""Name of the column with the languages of each pair, in a run with several language pairs."""
+"""Name of the column with each pair's languages, in a run with several language pairs."""
 
 Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"  # Rows, and the approximate bytes of each
 
@@ -182,7 +182,7 @@ def prompter_of(task: ShardTask[HuggingFaceOptions]) -> Prompter:
 
 
 def _conversations(turns: Sequence[tuple[str, pa.Array]]) -> pa.Array:
-    """Returns a conversation for each row, given the role and the texts of each turn."""
+    """Returns a conversation for each row, given the role and each turn's texts."""
     rows, count = len(turns[0][1]), len(turns)
     order = np.arange(count * rows).reshape(count, rows).T.ravel()  # turn by turn of each row
     contents = pc.take(pa.concat_arrays([lines for _, lines in turns]), pa.array(order)).cast(pa.string())

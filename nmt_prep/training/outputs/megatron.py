@@ -98,7 +98,7 @@ def _write_rows(task: ShardTask[MegatronOptions], tick: Tick) -> ShardMade:
 
 
 def parts_of(pair: str) -> list[tuple[str, bool]]:
-    """Returns the parts of a sequence in order: names in braces with True, pieces with False."""
+    """Returns a sequence's parts in order: names in braces with True, pieces with False."""
     parts: list[tuple[str, bool]] = []
     for number, text in enumerate(_PLACE.split(pair)):
         parts += [(text, True)] if number % 2 else [(piece, False) for piece in text.split()]
@@ -106,7 +106,7 @@ def parts_of(pair: str) -> list[tuple[str, bool]]:
 
 
 def sequence_parts(options: MegatronOptions, tokenizer: Tokenizer) -> list[int]:
-    """Returns the parts of a sequence for the native function: -1 and -2 for the sides, or an id."""
+    """Returns a sequence's parts for the native function: -1 and -2 for the sides, or an id."""
     numbers = []
     for name, place in parts_of(options.pair):
         special = "eos" if name == "sep" and options.sep is None else name

@@ -112,7 +112,7 @@ class ShardTask(Generic[Options]):
             tick(pairs)
 
     def sequences(self) -> int:
-        """Returns the number of pairs to write, for a file that begins with it; pairs of ids only."""
+        """Returns the pair count to write, for a file that begins with it; pairs of ids only."""
         if type(self.pairs) in (IdPairs, EncodedPairs):
             return self.count
         return sum(map(len, self.id_batches(lambda pairs: None)))
@@ -139,7 +139,7 @@ class ShardMade:
 
 @dataclass(frozen=True)
 class Made(Generic[Options]):
-    """An output whose shards are all written; ``shards`` has the shards of each split, in order."""
+    """An output whose shards are all written; ``shards`` has each split's shards, in order."""
 
     options: Options
     run: RunFacts
@@ -163,7 +163,7 @@ class Output(ABC, Generic[Options]):
         """Returns the form in which shards get their pairs."""
 
     def tagged(self, options: Options) -> bool:
-        """Returns true if text begins with the tags of its corpus."""
+        """Returns true if text begins with its corpus's tags."""
         return bool(getattr(options, "tags", True))
 
     def shards(self, options: Options, config: Config, split: str) -> int:
@@ -187,7 +187,7 @@ class Output(ABC, Generic[Options]):
 
     @abstractmethod
     def write(self, task: ShardTask[Options], tick: Tick) -> ShardMade:
-        """Writes the files of a shard. Ticks are pairs.
+        """Writes a shard's files. Ticks are pairs.
 
         Raises:
             RecordsError: the records cannot be read.
@@ -198,6 +198,6 @@ class Output(ABC, Generic[Options]):
         """Writes the remaining files: vocabularies, dictionaries, cards.
 
         Raises:
-            VocabularyError: a vocabulary cannot be written in the format of the output.
+            VocabularyError: a vocabulary cannot be written in the output's format.
             OutputError: a file cannot be written.
         """

@@ -152,7 +152,7 @@ class SequenceFile:
         self._index.write(np.diff(offsets).astype("<i4").tobytes())
 
     def finish(self, *, documents: bool) -> None:
-        """Writes the offset of each sequence in bytes, then the bounds of Megatron's documents, if asked for: int64.
+        """Writes each sequence's offset in bytes, then the bounds of Megatron's documents, if asked for: int64.
 
         The lengths are read back from the file. Each sequence is a document.
         """

@@ -24,7 +24,7 @@ class Limits(NamedTuple):
 
     Attributes:
         least: least count of a piece.
-        most: number of pieces; it includes the special pieces for fairseq and Marian.
+        most: piece count; it includes the special pieces for fairseq and Marian.
         multiple: Sockeye's size is a multiple of this number.
     """
 

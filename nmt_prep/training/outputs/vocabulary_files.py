@@ -219,7 +219,7 @@ def task_pieces(task: ShardTask[Any]) -> tuple[Pieces, Pieces]:
 
 @functools.lru_cache(maxsize=2)
 def pieces_of(tokenizer: Tokenizer) -> Pieces:
-    """Returns the pieces of a tokenizer; each process converts them only once."""
+    """Returns a tokenizer's pieces; each process converts them only once."""
     return Pieces(tokenizer)
 
 

@@ -310,7 +310,7 @@ FORMAT = 1
 
 
 def records_in(run_dir: str | Path) -> Path:
-    """Returns the records of a run, or the directory itself if it holds records."""
+    """Returns a run's records, or the directory itself if it holds records."""
     directory = Path(run_dir)
     return directory if (directory / DATASET_FILE).is_file() else directory / "records"
 

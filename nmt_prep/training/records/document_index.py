@@ -50,7 +50,7 @@ def write_table(path: Path, lengths: Iterable[Int64s], shuffle: Callable[[int], 
 
     Args:
         lengths: pair count of each document, int64, in the order of the rows, in arrays of any size.
-        shuffle: returns the shuffle for a number of documents; None keeps their order.
+        shuffle: returns the shuffle for a document count; None keeps their order.
     """
     with atomic_write(path) as beside, writing(path):
         rows = 0

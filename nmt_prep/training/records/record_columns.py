@@ -1,6 +1,6 @@
 """Pair columns other than their IDs: a file ``index/<shard>.<column>`` for each shard, in the order of its pairs.
 
-``weight`` is float32, little-endian: the weight of each pair in the loss. ``document`` is uint8: 1 for a pair that
+``weight`` is float32, little-endian: each pair's weight in the loss. ``document`` is uint8: 1 for a pair that
 continues the document of the previous pair, with nothing between them but repeated segments; else 0.
 
 Repeated segments, which cleaning dropped as duplicates, are context of the pairs after them. ``repeated`` is int64,
@@ -8,7 +8,7 @@ shape ``[segments, 3]``: for each segment the number of the pair after it, and t
 ``repeated-source`` and ``repeated-target``, int32.
 
 Each task that encodes a part writes the values of its rows to a file of its own; the tasks that write shards collect
-them in the order of the shuffle.
+them in the shuffle's order.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def index_path(shard: str | Path) -> Path:
 
 @dataclass(frozen=True)
 class ShardIndex:
-    """The content of an index."""
+    """An index's content."""
 
     # uint16, shape `[pairs, 3]`: source token count, target token count, corpus index
     pairs: npt.NDArray[np.uint16]
@@ -139,7 +139,7 @@ def column_file(shard: Path, column: str) -> Iterator[HashedFile]:
 def columns_of_shard(
     path: Path, plan: ShardPlan, number: int, spills: Sequence[Path], first_rows: Sequence[int]
 ) -> dict[str, IndexInfo]:
-    """Writes the columns of a shard with a value for each pair; returns their sizes and digests."""
+    """Writes a shard's columns with a value for each pair; returns their sizes and digests."""
     written: dict[str, IndexInfo] = {}
     for column in plan.columns:
         if column not in REPEATED:
@@ -191,7 +191,7 @@ class Column:
 
 
 def mapped(path: Path, column: str, pairs: int | None = None) -> npt.NDArray[Any]:
-    """Returns the values of a file, which are mapped into memory; ``pairs`` is the number that it should have."""
+    """Returns a file's values, which are mapped into memory; ``pairs`` is the number that it should have."""
     if not pairs and path.exists() and not path.stat().st_size:
         return np.empty(0, TYPES[column])
     try:

@@ -56,7 +56,7 @@ def split_columns(lines: pa.Array, count: int) -> list[pa.Array]:
 
 
 def text_schema(columns: Columns) -> pa.Schema:
-    """Returns the schema of a shard."""
+    """Returns a shard's schema."""
     own = [("source", "string"), ("target", "string"), ("corpus", "int32")]
     return pa.schema(
         [pa.field(name, kind, nullable=False) for name, kind in own] + [pa.field(*pair) for pair in columns]

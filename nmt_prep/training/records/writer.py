@@ -330,7 +330,7 @@ class _Output:
         self._take(writer)
 
     def write_text(self, buckets: Iterable[Bucket], columns: Columns) -> None:
-        """Writes an Arrow IPC file, whose record batches of 256 pairs are the blocks of the index."""
+        """Writes an Arrow IPC file, whose record batches of 256 pairs are the index's blocks."""
         with pa.ipc.new_file(pa.PythonFile(self._file, mode="w"), text_schema(columns)) as writer:
             for block, pairs in blocks_of(buckets, columns):
                 self.index.add_pairs(np.minimum(pairs, SATURATED).astype(np.uint16).ravel())

@@ -115,7 +115,7 @@ def counted_steps(items: Iterator[_Result]) -> Iterator[_Result]:
 
 
 def map_inline(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:
-    """Maps the elements of a dataset, like ``tf.data.Dataset.map``, in the thread that asks for an element.
+    """Maps a dataset's elements, like ``tf.data.Dataset.map``, in the thread that asks for an element.
 
     ``tf.data.Dataset.map`` gives each operation to a pool of threads, which costs more time than the small operations
     of one batch take themselves.
@@ -144,7 +144,7 @@ def map_inline(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.dat
 class BatchedInput(NamedTuple):
     """One batch of pairs (TensorFlow 2), or the tensors that the next ``Session.run`` fills (a TensorFlow 1 graph).
 
-    ``rows`` is the number of pairs in the batch. All ids and lengths are int32.
+    ``rows`` is the pair count in the batch. All ids and lengths are int32.
 
     Attributes:
         initializer: operation that starts an epoch in a TensorFlow 1 graph; None in TensorFlow 2.
@@ -174,7 +174,7 @@ class BatchedInput(NamedTuple):
 
 
 def _fields(batches: Iterable[Any], tensors: list[tf.Tensor]) -> Iterator[tf.Tensor | None]:
-    """Yields the tensors of a batch, and None for the fields that its structure does not have."""
+    """Yields a batch's tensors, and None for the fields that its structure does not have."""
     left = iter(tensors)
     return (next(left) if isinstance(spec, tf.TensorSpec) else None for spec in batches)
 
@@ -211,7 +211,7 @@ def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInp
     """Returns the input functions' result for a dataset of :class:`BatchedInput`.
 
     The result is the dataset itself in TensorFlow 2, and in a TensorFlow 1 graph the tensors of its next batch, with
-    their initializer. TensorFlow's automatic tuning, which measures the time of each element in each step, is off,
+    their initializer. TensorFlow's automatic tuning, which measures each element's time in each step, is off,
     since all numbers of threads and buffers are set. Its optimizations of the graph are off too, since they find little
     and take a third of the start.
     """

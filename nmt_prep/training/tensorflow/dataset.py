@@ -126,7 +126,7 @@ def make_dataset(
     """Returns the batches for one epoch of a split, from the shards that a run wrote.
 
     The batches are a pure function of the shards and the options. Windows of up to 131,072 pairs are cut into batches,
-    and the batches of a window are shuffled; each epoch divides the pairs into different windows. The processes of a
+    and a window's batches are shuffled; each epoch divides the pairs into different windows. The processes of a
     data-parallel job get disjoint parts of the epoch. Their pair counts (row counts, in layout ``packed``) differ by at
     most one; their batch counts may differ by more. Together the parts hold every pair that ``max_length`` admits,
     once.
@@ -144,8 +144,8 @@ def make_dataset(
             need ``t2t``. ``causal`` gives sequences for causal language models, as :func:`nmt_prep.read_records` does,
             but int32; a Python function makes the batches. ``t2t`` and ``causal`` are for TensorFlow 2.
         sos_id: overrides the id that begins ``target_input``.
-        epochs: number of epochs; each pass over the dataset gives the next epoch, from ``epoch`` on, and then the first
-            one again; None for a new epoch in each pass. Unless it is 1, all passes have the same number of batches,
+        epochs: epoch count; each pass over the dataset gives the next epoch, from ``epoch`` on, and then the first
+            one again; None for a new epoch in each pass. Unless it is 1, all passes have the same batch count,
             which ``cardinality()`` returns: in epochs that have fewer than the longest one, the last batches are split.
             A Python function computes the order of each pass.
         corpus_ids: also return each pair's corpus index in ``dataset.json``: int32, a last field ``corpora`` of shape

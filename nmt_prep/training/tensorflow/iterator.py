@@ -201,7 +201,7 @@ def split_words(lines: tf.Tensor, max_length: int | None = None) -> Words:
 
     Args:
         lines: strings, shape ``[rows]``.
-        max_length: maximum number of words per line; further words are skipped. None or 0 for no limit.
+        max_length: maximum word count per line; further words are skipped. None or 0 for no limit.
     """
     text, sizes = tf.strings.reduce_join(lines), tf.strings.length(lines)
     split = partial(_split, longest=max_length or _NO_LIMIT)

@@ -26,7 +26,7 @@ total = tf.reduce_sum
 
 
 def size(vector: tf.Tensor, /) -> tf.Tensor:
-    """Same as the function of this name in `vectors`; so are all functions of this module."""
+    """Same as the function with this name in `vectors`; so are all functions in this module."""
     return tf.size(vector, tf.int64)
 
 

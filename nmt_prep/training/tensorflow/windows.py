@@ -123,7 +123,7 @@ def windows_of_passes(plans: Callable[[int], BatchPlan]) -> tf.data.Dataset:
 
 
 class WindowRecords(NamedTuple):
-    """The content of a window."""
+    """A window's content."""
 
     window: PlannedWindow
     records: tf.Tensor | Pairs  # its records as strings, shape `[records]`; the pairs themselves in layout `text`

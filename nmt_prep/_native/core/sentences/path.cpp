@@ -9,8 +9,7 @@ namespace nmt_prep::sentences {
 namespace {
 
 constexpr std::size_t kBlockRows = 512;
-constexpr std::size_t kMostShares = std::size_t{1}
-                                    << 25;  // word shares and partners in a block with long sentences
+constexpr std::size_t kMostShares = std::size_t{1} << 25;  // word shares and partners in a block with long sentences
 constexpr double kNever = -1e30;
 // Each cell has a byte with the last step of its best path: the kind of the last bead, or kAlone. The two highest bits
 // describe the best path that ends with a sentence without counterpart.

@@ -59,7 +59,7 @@ def make(path: Path, template: str, prompts: list[str], answers: list[str], thre
     columns = [pa.array(texts, pa.large_string()) for texts in (prompts, answers)]
     for first in range(0, len(prompts), _BATCH):
         prompt, answer = (column[first : first + _BATCH] for column in columns)
-        maker.rows(prompt, answer, None, threads)
+        maker.rows(prompt, answer, threads=threads)
 
 
 def make_by_peer(path: Path, template: str, data: Dataset, processes: int) -> None:

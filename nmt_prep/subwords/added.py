@@ -68,6 +68,10 @@ class AddedTokenFinder:
         """Returns True if the text contains a token's name."""
         return self._names.search(text) is not None
 
+    def replaced(self, text: str, make: Callable[[str], str]) -> str:
+        """Returns the text with what is made of each token's name in its place."""
+        return self._names.sub(lambda match: make(match[0]), text)
+
     def cut(self, text: str) -> Iterator[str | int]:
         """Yields the ids of the tokens and the text between them, in order."""
         at = 0

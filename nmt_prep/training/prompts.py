@@ -110,13 +110,14 @@ class Prompter:
         """Returns true if a prompt has a field."""
         return any(field in parts[1::2] for parts in self.prompts)
 
-    def system_of(self, corpus: int) -> str | None:
-        """Returns the system turn of a corpus."""
+    @property
+    def systems(self) -> list[str | None]:
+        """The system turn of each corpus."""
         if self.system is None:
-            return None
-        fields = dict(zip(LANGUAGES, self.languages[corpus], strict=True))
+            return [None] * len(self.languages)
         parts = prompt_parts(self.system)
-        return "".join(fields[part] if number % 2 else part for number, part in enumerate(parts))
+        names = (iter([own[LANGUAGES.index(field)] for field in parts[1::2]]) for own in self.languages)
+        return ["".join(next(own) if number % 2 else part for number, part in enumerate(parts)) for own in names]
 
     def filled(
         self,

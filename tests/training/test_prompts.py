@@ -50,7 +50,7 @@ def test_fields_are_those_of_the_pair() -> None:
         "{source_code}>{target_code} {target_language}: {source}{document context}", system="{target_code}!"
     )
     assert fill(made, "{target_code} x", corpus=1) == "de>pt_BR Portuguese: {target_code} x"
-    assert [made.system_of(corpus) for corpus in (0, 1)] == ["de!", "pt_BR!"]
+    assert made.systems == ["de!", "pt_BR!"]
     assert fill(prompter("{document context}|{source}"), "c", context="a\nb") == "a\nb|c"
     named = prompter(
         "{source_language} {target_language} {source}", language_names=LanguageNames(source="A", target="B")

@@ -140,7 +140,7 @@ def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
     if batch is None:
         return
     batch = batch[:_CHECKED]
-    system = rows.prompter.system_of(0)
+    shape = rows.maker.shape(rows.prompter.systems[0])
     for number, prompt in enumerate(rows.prompter.prompts):
         one = replace(rows, prompter=replace(rows.prompter, prompts=(prompt,), shares=(1 << 32,)))
         where = f"records.prompts.{number}"
@@ -151,16 +151,14 @@ def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
                 f"{where}: without a source, the prompt makes a row of {length:,} IDs, and loaders skip rows of "
                 f"more than input.max_length = {limit:,}; shorten the prompt, or raise input.max_length"
             )
-        filled = one.prompts(batch.column("source"), batch.column("target"), np.zeros(len(batch), np.int32), 0, None)
-        changed = rows.maker.changed(*filled, system)
-        if changed.mean() > _MOST_CHANGED:
-            end = filled[0][int(changed.argmax())].as_py()[-10:]
-            if written := rows.maker.end_of_prompt(system):
-                where, end = f"{where} with the chat template", written[-10:]
+        source, target = (batch.column(side).cast(pa.large_string()) for side in SIDES)
+        filled = one.prompter.filled(source, target, np.zeros(len(batch), np.int32), 0)
+        joined = shape.ends_joined([filled, target], rows.maker.vocabulary.load())
+        if len(joined) > _MOST_CHANGED * len(batch):
             raise VocabularyError(
-                f"{where}: the prompt ends in {end!r}, and for {changed.mean():.0%} of translations the tokenizer "
-                "joins its end with their beginning, so that the model would learn from other IDs than it sees in a "
-                "prompt; end it in a line end, or in a token that joins with no text"
+                f"{where}: the prompt ends in {joined[0][-10:]!r}, and for {len(joined) / len(batch):.0%} of "
+                "translations the tokenizer joins its end with their beginning, so that the model would learn from "
+                "other IDs than it sees in a prompt; end it in a line end, or in a token that joins with no text"
             )
 
 

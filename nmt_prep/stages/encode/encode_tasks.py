@@ -222,9 +222,8 @@ def rows_of(
     joined = turns_of(batch, alone.inputs.lengths, settings, task.sample.seed, drawn=drawn)
     if (joined == 1).all():
         return alone, turns
-    prompts, answers = rows.prompts(sides[0], sides[1], corpora, first, None)
-    system, last_only = rows.prompter.system_of(task.corpus), settings.context is not None
-    made = rows.maker.conversations(prompts, answers, system, joined, 1, last_only=last_only)
+    last_only = settings.context is not None
+    made = rows.rows(sides[0], sides[1], corpora, first, None, joined, threads=1, last_only=last_only)
     return made, turns if last_only else joined
 
 

@@ -42,7 +42,7 @@ from nmt_prep.stages.vocab.vocab_training import (
     write_words,
 )
 from nmt_prep.subwords import WordsTokenizer, dialect_named, dialect_of
-from nmt_prep.subwords.chat.shapes import shapes_of
+from nmt_prep.subwords.chat.shapes import Shape
 from nmt_prep.subwords.facts import BuiltVocabulary, DescribedVocabulary, VocabularyFacts, describe_vocabulary
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.words import SUFFIX as WORDS_SUFFIX
@@ -117,7 +117,8 @@ def check_local(config: Config, options: ExistingVocab) -> None:
         if len(local) == len(files):
             tokenizer = load_existing(local, key, config, options)
             if has_chat_template(config):
-                shapes_of(chat_template(config, [*local.values()]), config.records.system and "", tokenizer)
+                for turns in (1, 2) if config.documents is not None else (1,):
+                    Shape.of(chat_template(config, [*local.values()]), config.records.system and "", turns, tokenizer)
 
 
 def _own_chains(config: Config) -> dict[str, Path]:

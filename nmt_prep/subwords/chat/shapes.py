@@ -1,114 +1,41 @@
-"""Shapes: what a chat template writes around a turn's texts, found once, so that rows need no rendering.
+"""Shapes: what a chat template writes around the texts of a conversation, found once, so that rows need no rendering.
 
-A conversation is rendered with marks in place of its texts. What stands between the marks is the same for all rows, and
-is divided at added tokens into ids and texts. A text next to a mark is encoded with the row's text, since a
-tokenizer's pieces may cross the border.
+A conversation is rendered with marks in place of its texts. What stands between the marks is the same for all rows. It
+is divided at special tokens into IDs and segments. A segment is encoded with the texts of the row, since a tokenizer's
+pieces may cross the border between the template's text and theirs.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from nmt_prep.base.errors import EncodeError, VocabularyError
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.base.columns import Ragged
+from nmt_prep.base.errors import EncodeError
+from nmt_prep.base.runtime import kept
 from nmt_prep.subwords.added import AddedToken, AddedTokenFinder
 from nmt_prep.subwords.chat.template import ChatTemplate, Message, Rendered
 from nmt_prep.subwords.tokenizer import Tokenizer
 
-USER, ANSWER = "\ue0d0", "\ue0d1"
-"""Stand for a turn's texts in a shape. Private characters, which no template writes."""
-
-_START, _END = "\ue0d2", "\ue0d3"  # Begin and end what counts for the loss
-_OPEN, _CLOSE = "\ue0d4", "\ue0d5"  # Around the number of a turn
-_TURN = re.compile(f"{_OPEN}(\\d)([{USER}{ANSWER}]){_CLOSE}")
-_NAMES = re.compile(r"<\|[^|<>\s]+\|>")  # Texts that look like added tokens
+_MARK = re.compile("\ue0d0(\\d+)\ue0d1")
+_HIDING = "\ue0d2"  # Within the name of a special token that is text
+_NAMES = re.compile(r"<\|[^|<>\s]+\|>")  # Texts that look like special tokens
 _PROBES = ("x", "  x  ", "\nx\n", "\tx\n\ny", "<b>&\"'\\x</b>", "İß X.", "[x] {y}", "x ")
+_WHITE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+_SWALLOWED = "".join(character for character in _WHITE if character not in "\x1c\x1d\x1e\x1f")
 
 
-class Treatment(NamedTuple):
-    """What a template does with a text: ``keep``, a method of ``str``, or ``render`` for anything else."""
-
-    method: Literal["keep", "strip", "lstrip", "rstrip", "render"]
-    characters: str | None = None  # the characters that the method strips; None for white space
-
-    def of(self, text: str) -> str:
-        """Returns the text as the template writes it."""
-        return text if self.method == "keep" else str(getattr(text, self.method)(self.characters))
-
-
-_TREATMENTS = (
-    Treatment("keep"),
-    *(Treatment(method, own) for own in (None, "\n") for method in ("strip", "lstrip", "rstrip")),
-)
-
-
-class Segment(NamedTuple):
-    """A text to encode, in which :data:`USER` and :data:`ANSWER` stand for the row's texts."""
-
-    text: str
-    first: bool  # True if it begins the row; False if it follows an id
-    # True if an added token swallows white space before or after it
-    stripped: tuple[bool, bool] = (False, False)
-
-
-@dataclass(frozen=True)
-class Border:
-    """A border of what counts for the loss."""
-
-    part: int  # index of the part that it is in, or before which it is
-    # text of the segment before the border; None for a border before the part
-    before: str | None = None
-    in_text: bool = False  # True for a border of a generation block, whose place is that of characters
-
-
-@dataclass(frozen=True)
-class TurnShape:
-    """The ids and segments of a turn."""
-
-    parts: tuple[int | Segment, ...]
-    start: Border
-    end: Border
-
-
-@dataclass(frozen=True)
-class Shapes:
-    """A template's shapes for one system turn."""
-
-    only: TurnShape
-    # shapes for the first turn among several, later turns and the last turn; or why there are none
-    several: tuple[TurnShape, TurnShape, TurnShape] | str
-    user: Treatment  # what the template does with the text of a user
-    answer: Treatment  # likewise for answers
-    searched: tuple[str, ...]  # texts may be rendered in another way if they contain one of these
-    around: tuple[str, str, str]  # the texts around a single turn
-
-
-def shapes_of(template: ChatTemplate, system: str | None, tokenizer: Tokenizer) -> Shapes:
-    """Returns a template's shapes.
-
-    Raises:
-        VocabularyError: the template cannot be rendered, or divided at the texts of messages.
-    """
-    one, texts, blocks = _turns(template, system, 1)
-    names = {str(name) for role, name in json.loads(template.variables).items() if role.endswith("_token")}
-    for name in sorted({*filter(None, names), *_NAMES.findall(one[0])}):
-        if name in one[0] and name not in tokenizer.added:
-            raise template.error(f"the vocabulary has no added token {name!r}", template.line_of(name))
-    only = _shape(one[0], tokenizer, blocks, first=True)
-    around = (texts[0], texts[1], texts[2])
-    several: tuple[TurnShape, TurnShape, TurnShape] | str
-    try:
-        several = _several(template, system, tokenizer, blocks)
-    except VocabularyError as error:
-        several = str(error)
-    user, answer = (_treatment(template, system, around, answers) for answers in (False, True))
-    searched, more = template.asked()
-    if more:  # such as a length: any text may change what the template writes
-        user = answer = Treatment("render")
-    return Shapes(only, several, user, answer, tuple(searched), around)
+def mark(text: int) -> str:
+    """Returns what stands for a text of the conversation, given its index."""
+    return f"\ue0d0{text}\ue0d1"
 
 
 def conversation(system: str | None, texts: Sequence[str]) -> list[Message]:
@@ -118,210 +45,352 @@ def conversation(system: str | None, texts: Sequence[str]) -> list[Message]:
     return [*first, *({"role": roles[number % 2], "content": text} for number, text in enumerate(texts))]
 
 
-def _several(
-    template: ChatTemplate, system: str | None, tokenizer: Tokenizer, blocks: bool
-) -> tuple[TurnShape, TurnShape, TurnShape]:
-    turns = {count: _turns(template, system, count)[0] for count in (2, 3, 4)}
-    first, middle, last = turns[3]
-    if turns[2] != [first, last] or turns[4] != [first, middle, middle, last]:
-        raise template.error(
-            "documents cannot be divided into turns, because a turn depends on how many follow",
-            template.line_of("loop.last"),
-        )
-    later = (_shape(turn, tokenizer, blocks, first=False) for turn in (middle, last))
-    shapes = _shape(first, tokenizer, blocks, first=True), *later
-    for before, after in ((shapes[0], shapes[1]), (shapes[1], shapes[2])):
-        if not isinstance(before.parts[-1], int) and not isinstance(after.parts[0], int):
+class Segment(NamedTuple):
+    """A text to encode, which may contain marks."""
+
+    text: str
+    first: bool  # True if it begins the row; False if it follows an id
+    # True if a special token swallows white space before or after it
+    stripped: tuple[bool, bool] = (False, False)
+
+    def ids(self, texts: Sequence[pa.Array], tokenizer: Tokenizer, threads: int | None) -> Ragged:
+        """Returns the IDs with the texts of each row in place of the marks; a single row if there are no marks."""
+        columns = [
+            texts[int(piece)] if number % 2 else pa.scalar(piece, pa.large_string())
+            for number, piece in enumerate(_MARK.split(self.text))
+            if number % 2 or piece
+        ]
+        if len(columns) == 1:
+            lines = columns[0] if isinstance(columns[0], pa.Array) else pa.array([self.text], pa.large_string())
+        else:
+            lines = pc.binary_join_element_wise(*columns, pa.scalar("", pa.large_string()))
+        for strip, is_stripped in zip((pc.utf8_ltrim, pc.utf8_rtrim), self.stripped, strict=True):
+            lines = strip(lines, characters=_SWALLOWED) if is_stripped else lines
+        return (tokenizer.encode_batch if self.first else tokenizer.encode_after_token)(lines, threads)
+
+
+class Border(NamedTuple):
+    """A border of what counts for the loss."""
+
+    part: int  # index of the part that it is in, or before which it is
+    before: Segment | None = None  # what the part has before the border; None for a border before the part
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The IDs and segments of a conversation, and the borders of each answer: its begin and its end by turns."""
+
+    text: str  # the conversation with marks
+    parts: tuple[int | Segment, ...]
+    borders: tuple[Border, ...]
+    blocks: bool  # True for borders of generation blocks, which are places of characters
+    gaps: tuple[int, ...] = ()  # for each turn but the last, the characters from its end to the text of the next user
+
+    @classmethod
+    def of(cls, template: ChatTemplate, system: str | None, turns: int, tokenizer: Tokenizer) -> Shape:
+        """Returns the shape of a template for a number of turns.
+
+        Raises:
+            VocabularyError: the template cannot be rendered, or divided at the texts of messages.
+        """
+        marks = [mark(number) for number in range(2 * turns)]
+        asked = [(conversation(system, marks[: 2 * turn + 1]), True) for turn in range(turns)]
+        (text, spans), *prompts = template.render([(conversation(system, marks), False), *asked])
+        if _MARK.findall(text) != [str(number) for number in range(2 * turns)]:
             raise template.error(
-                "documents cannot be divided into turns, because no added token is between turns", None
+                "the texts of the messages are not in its text once, in their order and unchanged, so that what counts "
+                "for the loss cannot be found",
+                template.line_of("content"),
             )
-    return shapes[0], shapes[1], shapes[2]
-
-
-def _turns(template: ChatTemplate, system: str | None, count: int) -> tuple[list[str], list[str], bool]:
-    """Returns each turn's text with marks and borders, the texts between the marks, and if there are blocks."""
-    marks = [f"{_OPEN}{turn}{kind}{_CLOSE}" for turn in range(count) for kind in (USER, ANSWER)]
-    asked = [(conversation(system, marks[: 2 * turn - 1]), True) for turn in range(1, count + 1)]
-    asked += [(conversation(system, marks[: 2 * turn]), False) for turn in range(1, count + 1)]
-    rendered = template.render(asked)
-    whole = rendered[-1]
-    found = [(int(match[1]), match[2]) for match in _TURN.finditer(whole.text)]
-    if found != [(turn, kind) for turn in range(count) for kind in (USER, ANSWER)]:
-        raise template.error(
-            "the texts of the messages are not in its text once, in their order and unchanged, so that what counts for "
-            "the loss cannot be found",
-            template.line_of("content"),
+        places = [match.span() for match in _MARK.finditer(text)]
+        special = {str(name) for role, name in json.loads(template.variables).items() if role.endswith("_token")}
+        for name in sorted({*filter(None, special), *_NAMES.findall(text[places[-1][1] :])}):
+            if name in text and name not in tokenizer.added:
+                raise template.error(f"the vocabulary has no added token {name!r}", template.line_of(name))
+        bounds = _blocks(template, spans, places[1::2]) or _prefixes(
+            template, text, [prompt.text for prompt in prompts], places, _special(tokenizer)[0]
         )
-    places = [(match.start(), match.end()) for match in _TURN.finditer(whole.text)]
-    last = (max((match.end() for match in _TURN.finditer(answered.text)), default=0) for answered in rendered[count:])
-    ends = [len(answered.text) - end for answered, end in zip(rendered[count:], last, strict=True)]  # after each answer
-    cuts = [0, *(places[2 * turn + 1][1] + ends[turn] for turn in range(count))]
-    borders = _blocks(template, whole, places) if whole.spans else _prefixes(template, rendered, places, ends)
-    turns = []
-    for turn, (start, end) in enumerate(borders):
-        text = whole.text
-        cut, stop = cuts[turn], max(cuts[turn + 1], end)
-        turns.append(text[cut:start] + _START + text[start:end] + _END + text[end:stop])
-        cuts[turn + 1] = stop
-    pieces = [
-        whole.text[a:b] for a, b in zip([0, *(b for _, b in places)], [*(a for a, _ in places), None], strict=True)
-    ]
-    return [_TURN.sub(r"\2", turn) for turn in turns], pieces, bool(whole.spans)
+        parts = _parts(text, tokenizer)
+        borders = [_border(parts, _parts(text[:place], tokenizer)) for bound in bounds for place in bound]
+        gaps = [places[2 * turn + 2][0] - bounds[turn][1] for turn in range(turns - 1)]
+        return cls(text, tuple(parts), tuple(borders), bool(spans), tuple(gaps))
+
+    def rows(self, texts: Sequence[pa.Array], tokenizer: Tokenizer, threads: int | None) -> tuple[Ragged, Ragged]:
+        """Returns the IDs of rows, given the columns of their texts, and the bounds of what counts."""
+        count = len(texts[0])
+        parts = [
+            Ragged.from_lists([[part]]) if isinstance(part, int) else part.ids(texts, tokenizer, threads)
+            for part in self.parts
+        ]
+        firsts = np.cumsum([0, *map(len, parts)])[:-1]
+        items = np.stack([first + np.arange(count) % len(part) for first, part in zip(firsts, parts, strict=True)])
+        ids = Ragged.joined(parts).taken(items.T.ravel())
+        offsets = ids.offsets[np.arange(count)[:, None] * len(parts) + np.arange(len(parts) + 1)]
+        starts = offsets - offsets[:, :1]
+        rows = Ragged(ids.values, ids.offsets[:: len(parts)])
+        borders = []
+        for number, (part, before) in enumerate(self.borders):
+            places = starts[:, part]
+            if before is not None:
+                alone = before.ids(texts, tokenizer, threads)
+                alone, whole = (each.taken(np.arange(count) % len(each)) for each in (alone, parts[part]))
+                is_end = np.full(count, number % 2 == 1) if self.blocks else None
+                places = places + _places(alone, whole, tokenizer, is_end)
+            borders.append(places)
+        bounds = np.stack(borders, axis=1).astype(np.int32)
+        return rows, Ragged(bounds.ravel(), np.arange(0, bounds.size + 1, bounds.shape[1]))
+
+    def texts_in(self, text: str, finder: AddedTokenFinder) -> list[str]:
+        """Returns the texts of a rendered turn; an empty list if what is around them differs, or for several turns."""
+        before, between, *after = _MARK.split(self.text)[::2]
+        if len(after) != 1 or not (text.startswith(before) and text.endswith(after[0]) and between):
+            return []
+        texts = text[len(before) : len(text) - len(after[0])].split(between)
+        return texts if len(texts) == 2 and not any(map(finder.occurs, texts)) else []
+
+    def ends_joined(self, texts: Sequence[pa.Array], tokenizer: Tokenizer) -> list[str]:
+        """Returns the prompts whose last id is joined with the beginning of the first answer."""
+        part, before = self.borders[0]
+        if before is None or not isinstance(own := self.parts[part], Segment):
+            return []
+        alone, whole = (segment.ids(texts, tokenizer, 1) for segment in (before, own))
+        alone = alone.taken(np.arange(len(texts[0])) % len(alone))
+        return [tokenizer.decode(alone[row]) for row in np.flatnonzero(_common(alone, whole) < alone.lengths).tolist()]
 
 
-def _blocks(template: ChatTemplate, whole: Rendered, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns the borders that generation blocks give, one pair per turn; blocks side by side are one."""
-    joined: list[tuple[int, int]] = []
-    for start, end in whole.spans:
-        first = joined.pop()[0] if joined and joined[-1][1] == start else start
-        joined.append((first, end))
-    answers = places[1::2]
+def rendered_rows(
+    template: ChatTemplate, shape: Shape, system: str | None, rows: Sequence[Sequence[str]], tokenizer: Tokenizer
+) -> Iterator[tuple[list[int], Ragged, Ragged]]:
+    """Yields conversations that are rendered as a whole: their indices, their IDs and the bounds of what counts."""
+    finder, _ = _special(tokenizer)
+    hidden = [[finder.replaced(text, lambda name: f"{name[0]}{_HIDING}{name[1:]}") for text in row] for row in rows]
+    wholes = template.render([(conversation(system, texts), False) for texts in hidden])
+    inserted = [shape.texts_in(whole.text, finder) for whole in wholes]
+    kept, others = ([n for n, texts in enumerate(inserted) if bool(texts) is found] for found in (True, False))
+    if kept:
+        sides = ([inserted[n][side].replace(_HIDING, "") for n in kept] for side in (0, 1))
+        yield kept, *shape.rows([pa.array(side, pa.large_string()) for side in sides], tokenizer, 1)
+    if others:
+        conversations = [(wholes[n], hidden[n]) for n in others]
+        yield others, *_whole_rows(template, shape, system, conversations, tokenizer)
+
+
+def _whole_rows(
+    template: ChatTemplate,
+    shape: Shape,
+    system: str | None,
+    conversations: Sequence[tuple[Rendered, Sequence[str]]],
+    tokenizer: Tokenizer,
+) -> tuple[Ragged, Ragged]:
+    """Returns the IDs and bounds of rows that have other text around theirs than the shape has."""
+    asked, turns = list[tuple[list[Message], bool]](), 0 if shape.blocks else len(shape.gaps) + 1
+    for _, texts in conversations:
+        asked += [(conversation(system, texts[: 2 * turn + 1]), True) for turn in range(turns)]
+        asked += [(conversation(system, [*texts[: 2 * turn + 2], mark(0)]), False) for turn in range(turns - 1)]
+    others = iter(template.render(asked))
+    whole, before, counts = list[str](), list[str](), list[int]()
+    for (text, spans), _ in conversations:
+        borders = [text[:place] for span in _joined_spans(spans) for place in span]
+        if turns:
+            starts, later = ([next(others).text for _ in range(count)] for count in (turns, turns - 1))
+            ends = (after[: after.rfind(mark(0)) - gap] for after, gap in zip(later, shape.gaps, strict=True))
+            borders = [border for pair in zip(starts, [*ends, text], strict=True) for border in pair]
+        whole.append(text)
+        before += borders
+        counts.append(len(borders))
+    ids, alone = _all_ids(whole, tokenizer), _all_ids(before, tokenizer)
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    is_end = np.arange(len(before)) % 2 == 1 if shape.blocks else None
+    places = _places(alone, ids.taken(np.repeat(np.arange(len(ids)), counts)), tokenizer, is_end)
+    return ids, Ragged(places.astype(np.int32), bounds)
+
+
+def _blocks(
+    template: ChatTemplate, spans: Sequence[tuple[int, int]], answers: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Returns the borders that generation blocks give, one pair per turn, or none without blocks."""
+    joined = _joined_spans(spans)
     inside = [start <= first and last <= end for (start, end), (first, last) in zip(joined, answers, strict=False)]
-    if len(joined) != len(answers) or not all(inside):
+    if joined and (len(joined) != len(answers) or not all(inside)):
         raise template.error("its generation blocks do not hold each answer once", template.line_of("generation"))
     return joined
 
 
+def _joined_spans(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Returns spans, of which those side by side are one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        first = joined.pop()[0] if joined and joined[-1][1] == start else start
+        joined.append((first, end))
+    return joined
+
+
 def _prefixes(
-    template: ChatTemplate, rendered: Sequence[Rendered], places: Sequence[tuple[int, int]], ends: Sequence[int]
+    template: ChatTemplate,
+    text: str,
+    prompts: Sequence[str],
+    places: Sequence[tuple[int, int]],
+    finder: AddedTokenFinder,
 ) -> list[tuple[int, int]]:
-    """Returns the borders between prompts and answers: an answer is what follows its prompt, and ends its turn."""
-    count, whole = len(ends), rendered[-1].text
-    borders = []
-    for turn in range(count):
-        prompt, answered = rendered[turn].text, rendered[count + turn].text
-        after = answered[len(answered) - ends[turn] :]
-        place = places[2 * turn + 1]
-        if not whole.startswith(prompt) or len(prompt) > place[0] or not whole.startswith(after, place[1]):
-            common = _common(prompt, whole)
+    """Returns the borders between prompts and answers: an answer is what follows its prompt, and ends its turn.
+
+    An answer ends its turn as the last one does, as far as the text before the next turn allows.
+    """
+    bounds = list[tuple[int, int]]()
+    told_apart = finder.replaced(text, lambda name: f"{_HIDING}{name[1:]}")  # special tokens and texts that begin so
+    for turn, prompt in enumerate(prompts):
+        start, place = _same(prompt, text), places[2 * turn + 1][1]
+        is_last = turn == len(prompts) - 1
+        # Before other answers, the template may leave out what it writes before the last one, such as thoughts
+        if start < (len(prompt) if is_last else places[2 * turn][1]):
+            written = _MARK.sub("…", prompt[start:])
             raise template.error(
-                f"the prompt of an answer ends in {prompt[common:][-60:]!r}, which the conversation with the answer "
-                "does not have, so that what counts for the loss cannot be found",
-                template.line_of(prompt[common:].strip()),
+                f"the prompt of an answer ends in {written[-60:]!r}, which the conversation with the answer does not "
+                "have, so that what counts for the loss cannot be found",
+                template.line_of(written.strip()),
             )
-        borders.append((len(prompt), place[1] + ends[turn]))
-    return borders
+        bounds.append((start, place + _same(told_apart[places[-1][1] :], told_apart[place:])))
+    return bounds
 
 
-def _shape(turn: str, tokenizer: Tokenizer, blocks: bool, *, first: bool) -> TurnShape:
-    """Divides a turn's text at added tokens, and encodes the texts that are the same in all rows."""
+def _same(text: str, other: str) -> int:
+    """Returns the number of characters that two texts have in common at their start."""
+    return next((n for n, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other)))
+
+
+def _border(parts: Sequence[int | Segment], before: Sequence[int | Segment]) -> Border:
+    """Returns the place of a border, given what the conversation has before it."""
+    last = len(before) - 1
+    if last < 0 or not isinstance(part := before[last], Segment):
+        return Border(len(before))
+    own = parts[last]
+    if not isinstance(own, Segment):  # it is within the name of a special token
+        return Border(last)
+    return Border(len(before)) if part.text.startswith(own.text) else Border(last, part)
+
+
+@kept(8)
+def _special(tokenizer: Tokenizer) -> tuple[AddedTokenFinder, dict[int, AddedToken]]:
+    """Returns what finds the special tokens of a vocabulary, and the tokens by their IDs."""
+    # Other added tokens stay in the text: a row may have more of their characters, such as a space
+    special = {name: token for name, token in tokenizer.added.items() if token.special}
+    return AddedTokenFinder(special), {token.id: token for token in special.values()}
+
+
+def _parts(text: str, tokenizer: Tokenizer) -> list[int | Segment]:
+    """Returns the IDs of a text's special tokens, and the segments between them."""
+    finder, tokens = _special(tokenizer)
     parts: list[int | Segment] = []
-    borders: dict[str, Border] = {}
     swallowing = False  # True if the last token swallows white space
-    pieces = [*_pieces(turn, tokenizer.added)]
-    for piece in pieces:
+    for piece in finder.cut(text):
         if isinstance(piece, int):
-            token = next(token for token in tokenizer.added.values() if token.id == piece)
-            if token.lstrip and parts and isinstance(before := parts[-1], Segment) and _ends_open(before.text):
-                parts[-1] = before._replace(stripped=(before.stripped[0], True))
-            swallowing = token.rstrip
+            if tokens[piece].lstrip and parts and isinstance(before := parts[-1], Segment):
+                parts[-1] = before._replace(stripped=(before.stripped[0], before.text.endswith("\ue0d1")))
+            swallowing = tokens[piece].rstrip
             parts.append(piece)
-            continue
-        text = re.sub(f"[{_START}{_END}]", "", piece)
-        marks = {mark: piece[: piece.index(mark)].replace(_START, "") for mark in (_START, _END) if mark in piece}
-        open_left = swallowing and _ends_open(text[:1])
-        begins = first and not parts
-        swallowing = swallowing and not text
-        if USER in text or ANSWER in text:
-            for mark, before_mark in marks.items():
-                whole = before_mark == text
-                borders[mark] = Border(len(parts) + whole, None if whole or not before_mark else before_mark, blocks)
-            parts.append(Segment(text, begins, (open_left, False)))
-            continue
-        ids = encoded(tokenizer, [text], begins)[0]
-        for mark, before_mark in marks.items():
-            alone = encoded(tokenizer, [before_mark], begins)[0]
-            borders[mark] = Border(len(parts) + _common(alone, ids))
-        parts += ids
-    return TurnShape(tuple(parts), borders[_START], borders[_END])
+        else:
+            parts.append(Segment(piece, not parts, (swallowing and piece.startswith("\ue0d0"), False)))
+            swallowing = False
+    return parts
 
 
-def _ends_open(text: str) -> bool:
-    return text[-1:] in (USER, ANSWER)
+def _all_ids(texts: Sequence[str], tokenizer: Tokenizer) -> Ragged:
+    """Returns the IDs of whole texts, in which the names of special tokens may be hidden."""
+    rows = [_parts(text, tokenizer) for text in texts]
+    parts = [part for row in rows for part in row]
+    kinds = np.array([0 if isinstance(part, int) else 1 + part.first for part in parts])
+    pools = [Ragged.from_lists([[part] for part in parts if isinstance(part, int)])]
+    for first, encode in enumerate((tokenizer.encode_after_token, tokenizer.encode_batch)):
+        held = [part.text for part in parts if isinstance(part, Segment) and part.first == bool(first)]
+        pools.append(encode([text.replace(_HIDING, "") for text in held], threads=1))
+    order = np.argsort(np.argsort(kinds, kind="stable"))
+    ids = Ragged.joined(pools).taken(order)
+    return Ragged(ids.values, ids.offsets[np.cumsum([0, *map(len, rows)])])
 
 
-def _pieces(turn: str, added: Mapping[str, AddedToken]) -> list[int | str]:
-    """Returns the IDs of a text's added tokens, and the texts between them; borders hide no white space."""
-    if not added:
-        return [turn]
-    return list(AddedTokenFinder(added).cut(turn))
-
-
-def encoded(tokenizer: Tokenizer, texts: Sequence[str], first: bool) -> list[list[int]]:
-    """Returns the IDs of texts without special token names; ``first`` if they begin a row."""
-    encode: Callable[..., object] = tokenizer.encode_batch if first else tokenizer.encode_after_token
-    return encode(texts, threads=1).to_lists()  # type: ignore[attr-defined, no-any-return]
-
-
-def rendered_row(
-    template: ChatTemplate, system: str | None, user: str, answer: str, tokenizer: Tokenizer
-) -> tuple[list[int], tuple[int, int]]:
-    """Returns the ids of a conversation that is rendered as a whole, and what counts of it."""
-    prompt, whole = template.render(
-        [(conversation(system, [user]), True), (conversation(system, [user, answer]), False)]
-    )
-    ids = _all_ids(whole.text, tokenizer)
-    if not whole.spans:
-        return ids, (_common(_all_ids(prompt.text, tokenizer), ids), len(ids))
-    bounds = []
-    for is_end, place in enumerate((whole.spans[0][0], whole.spans[-1][1])):
-        before = whole.text[:place]
-        same = _common(alone := _all_ids(before, tokenizer), ids)
-        crossed = same < len(alone)
-        bounds.append(ids_before(ids, before, tokenizer, same, is_end=is_end > 0) if crossed else same)
-    return ids, (bounds[0], bounds[1])
-
-
-def ids_before(ids: Sequence[int], before: str, tokenizer: Tokenizer, same: int, *, is_end: bool) -> int:
-    """Returns the number of ids of the text before a border, with one that crosses the border if ``is_end``.
+def _places(
+    alone: Ragged, whole: Ragged, tokenizer: Tokenizer, is_end: npt.NDArray[np.bool_] | None
+) -> npt.NDArray[np.int64]:
+    """Returns the number of IDs before the border in each row, given the IDs of the text before it.
 
     Args:
-        ids: ids of the whole text.
-        before: the text before the border.
-        same: number of first ids that are before the border anyway.
+        is_end: for each row True if the border is the end of a block, so that an id that crosses it is before it; None
+            for borders that are the first difference of IDs.
     """
-    place, crossed = same, True
-    for end in range(same + 1, len(ids) + 1):
-        try:
-            text = tokenizer.decode(ids[:end])
-        except EncodeError:  # it ends within a character
-            continue
-        if not before.startswith(text):
-            break
-        place, crossed = end, text != before
-    return place + (is_end and crossed)
+    places = _common(alone, whole)
+    for row in np.flatnonzero(places < alone.lengths).tolist() if is_end is not None else ():
+        text, ids, crossed = tokenizer.decode(alone[row].tolist()), whole[row].tolist(), True
+        for end in range(int(places[row]) + 1, len(ids) + 1):
+            try:
+                part = tokenizer.decode(ids[:end])
+            except EncodeError:  # it ends within a character
+                continue
+            if not text.startswith(part):
+                break
+            places[row], crossed = end, part != text
+        places[row] += is_end is not None and is_end[row] and crossed
+    return places
 
 
-def _all_ids(text: str, tokenizer: Tokenizer) -> list[int]:
-    ids: list[int] = []
-    for piece in _pieces(text, tokenizer.added):
-        ids += [piece] if isinstance(piece, int) else encoded(tokenizer, [piece], not ids)[0]
-    return ids
+def _common(alone: Ragged, whole: Ragged) -> npt.NDArray[np.int64]:
+    """Returns the length of the rows' common start."""
+    lengths = np.minimum(alone.lengths, whole.lengths)
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    differs = alone.values[alone.offsets[row] + within] != whole.values[whole.offsets[row] + within]
+    common = lengths.copy()
+    np.minimum.at(common, row[differs], within[differs])
+    return common
 
 
-def _common(alone: Sequence[object], ids: Sequence[object]) -> int:
-    """Returns the length of the common start."""
-    return next((n for n, (a, b) in enumerate(zip(alone, ids, strict=False)) if a != b), min(len(alone), len(ids)))
+class Treatment(NamedTuple):
+    """What a template does with a text that it inserts."""
+
+    strip: str  # name of a function of pyarrow.compute; empty for texts that stay as they are
+    characters: str = _WHITE
+
+    def of(self, texts: pa.Array) -> pa.Array:
+        """Returns the texts as the template writes them."""
+        return getattr(pc, self.strip)(texts, characters=self.characters) if self.strip else texts
 
 
-def _treatment(template: ChatTemplate, system: str | None, around: tuple[str, str, str], answers: bool) -> Treatment:
-    """Returns what the template does with the texts of users, or with answers."""
-    pairs = [("x", probe) if answers else (probe, "x") for probe in _PROBES]
-    outcomes = [pair and pair[answers] for pair in rendered_pairs(template, system, around, pairs)]
-    for treatment in _TREATMENTS:
-        if outcomes == [treatment.of(probe) for probe in _PROBES]:
-            return treatment
-    return Treatment("render")
+_TREATMENTS = (
+    Treatment(""),
+    *(Treatment(f"utf8_{side}trim", characters) for characters in (_WHITE, "\n") for side in ("", "l", "r")),
+)
 
 
-def rendered_pairs(
-    template: ChatTemplate, system: str | None, around: tuple[str, str, str], pairs: Sequence[tuple[str, str]]
-) -> list[tuple[str, str] | None]:
-    """Returns the template's output for prompts and answers, or None if it writes other text around them."""
-    before, between, after = around
-    made: list[tuple[str, str] | None] = []
-    for text, _ in template.render([(conversation(system, pair), False) for pair in pairs]):
-        whole = len(text) >= len(before) + len(after) and text.startswith(before) and text.endswith(after)
-        parts = text[len(before) : len(text) - len(after)].split(between) if whole and between else []
-        made.append((parts[0], parts[1]) if len(parts) == 2 else None)
-    return made
+@dataclass(frozen=True)
+class Treatments:
+    """What a template does with each text of a conversation."""
+
+    each: tuple[Treatment, ...]  # empty for a template that must be rendered for each row
+    searched: tuple[str, ...]  # a row must be rendered if a text contains one of these
+
+    @classmethod
+    def of(cls, template: ChatTemplate, system: str | None, shape: Shape) -> Treatments:
+        """Finds out by examples."""
+        template.render([(conversation(system, ["x"] * 6), False)])  # what it asks of messages may differ with turns
+        count, each = 2 * len(shape.gaps) + 2, list[Treatment]()
+        for place in range(count):
+            rows = [["x"] * place + [probe] + ["x"] * (count - place - 1) for probe in _PROBES]
+            outcomes = [text for text, _ in template.render([(conversation(system, row), False) for row in rows])]
+            others = _MARK.sub(lambda match: match[0] if int(match[1]) == place else "x", shape.text)  # noqa: B023
+            for treatment in _TREATMENTS:
+                texts = treatment.of(pa.array(_PROBES)).to_pylist()
+                if outcomes == [others.replace(mark(place), text) for text in texts]:
+                    each.append(treatment)
+                    break
+        searched, more = template.asked()
+        return cls(tuple(each) if len(each) == count and not more else (), tuple(searched))
+
+    def treated(self, texts: Sequence[pa.Array]) -> tuple[list[pa.Array], npt.NDArray[np.bool_]]:
+        """Returns the columns of texts as the template writes them, and True for rows that must be rendered."""
+        if not self.each:
+            return [*texts], np.ones(len(texts[0]), np.bool_)
+        asked = np.zeros(len(texts[0]), np.bool_)
+        for lines in texts:
+            asked |= np.asarray(pc.equal(pc.binary_length(pc.utf8_trim(lines, characters=_WHITE)), 0))
+            for searched in self.searched:
+                asked |= np.asarray(pc.match_substring(lines, searched))
+        return [treatment.of(lines) for treatment, lines in zip(self.each, texts, strict=True)], asked

@@ -27,6 +27,7 @@ CONFIG_FILE, TEMPLATE_FILE = "tokenizer_config.json", "chat_template.jinja"
 _WORKER = Path(__file__).with_name("worker.py")
 _JINJA = (3, 1, 6)
 _LONGEST = 1 << 18  # characters of a template
+_BATCH = 512  # conversations that are rendered together
 _ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
@@ -82,11 +83,13 @@ class ChatTemplate:
 
     def render(self, conversations: Sequence[tuple[Sequence[Message], bool]]) -> list[Rendered]:
         """Renders conversations, each with or without the prompt of the next answer."""
-        replies = _process(self).reply(conversations)
-        for text, *error in replies:
-            if text is None:
-                raise self.error(*error)
-        return [Rendered(text, [(start, end) for start, end in spans]) for text, spans in replies]
+        rendered = []
+        for first in range(0, len(conversations), _BATCH):
+            for text, *more in _process(self).reply(conversations[first : first + _BATCH]):
+                if text is None:
+                    raise self.error(*more)
+                rendered.append(Rendered(text, [(start, end) for start, end in more[0]]))
+        return rendered
 
     def error(self, problem: str, line: int | None) -> VocabularyError:
         """Returns the error for a problem at a line."""
@@ -101,12 +104,12 @@ class ChatTemplate:
         searched, more = _process(self).reply([])
         return searched, more
 
-    def line_of(self, text: str) -> int | None:
-        """Returns the first line of the template with a text, or else with the prompt of the next answer."""
-        for wanted in (text, "add_generation_prompt"):
+    def line_of(self, text: str) -> int:
+        """Returns the first line of the template with a text, or else with what decides what it writes last."""
+        for wanted in (text, "add_generation_prompt", "loop.last", "content"):
             if wanted and wanted in self.source:
                 return self.source[: self.source.index(wanted)].count("\n") + 1
-        return None
+        return 1
 
 
 def _name_of(token: object) -> str | None:

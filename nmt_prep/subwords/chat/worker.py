@@ -18,8 +18,9 @@ import resource
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import wraps
 from typing import Any
 
 MEMORY = 1 << 30  # bytes of address space
@@ -95,7 +96,7 @@ def _compiled(source: str, variables: dict[str, Any]) -> list[Any]:
         def noted(self, caller: Callable[[], str]) -> str:
             text = caller()
             start = sum(map(len, written))
-            spans.append((start, start + len(text)))
+            spans.append((start, start + str.__len__(text)))
             return text
 
     def fail(message: object) -> None:
@@ -104,10 +105,18 @@ def _compiled(source: str, variables: dict[str, Any]) -> list[Any]:
     def as_json(value: object, ensure_ascii: bool = False, **options: Any) -> str:
         return json.dumps(value, ensure_ascii=ensure_ascii, **options)
 
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols]
-    )
+    class Sandbox(ImmutableSandboxedEnvironment):
+        """The environment of transformers, in which texts that are made of messages stay watched."""
+
+        concat = staticmethod(_joined)
+
+        def call(self, *given: Any, **options: Any) -> Any:
+            return _watched(super().call(*given, **options), [*given[2:], *options.values()])
+
+    jinja2.runtime.str_join = _joined  # of the operator ~
+    environment = Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols])
     environment.filters["tojson"] = as_json
+    environment.filters = {name: _filter(name, own) for name, own in environment.filters.items()}
     environment.globals["raise_exception"] = fail
     template = environment.from_string(source)
 
@@ -123,7 +132,7 @@ def _compiled(source: str, variables: dict[str, Any]) -> list[Any]:
         ]
         context = template.new_context({**given, "messages": messages, "add_generation_prompt": prompted}, shared=True)
         try:
-            for text in template.root_render_func(context):
+            for text in map(str.__str__, template.root_render_func(context)):
                 written.append(text)
                 left = _left(left, text)
         except Exception:  # noqa: BLE001  (this raises it again, with lines of the template)
@@ -148,34 +157,11 @@ class Watched(str):
     def __bool__(self) -> bool:  # texts without characters are always rendered
         return str.__len__(self) > 0
 
-    def __add__(self, other: str) -> Watched:
-        return Watched(str.__add__(self, other))
-
     def __radd__(self, other: str) -> Watched:
         return Watched(str.__add__(other, self))
 
-    def __contains__(self, other: object) -> bool:
-        return str.__contains__(self, _noted(other))
-
-    def __eq__(self, other: object) -> bool:
-        return str.__eq__(self, _noted(other))
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        _ASKED.add("hash")
-        return str.__hash__(self)
-
-
-def _noted(wanted: Any) -> Any:
-    """Notes a text that a template looks for."""
-    for text in wanted if isinstance(wanted, tuple) else (wanted,):
-        if isinstance(text, Watched):
-            _ASKED.add("compare")
-        elif isinstance(text, str) and text not in _PROBED:
-            _SEEN.add(text)
-    return wanted
+    def __rmod__(self, other: str) -> Watched:
+        return Watched(str.__mod__(other, str.__str__(self)))
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -183,10 +169,14 @@ def _method(name: str) -> Callable[..., Any]:
     own = getattr(str, name)
 
     def method(self: str, *arguments: Any, **options: Any) -> Any:
-        given = [*arguments, *options.values()]
-        if name in _SEARCHES and given and given[0] is not None:
-            _noted(given[0])
-        elif name not in _STRIPS:
+        wanted: Any = next(iter((*arguments, *options.values())), None)
+        if name in _SEARCHES and isinstance(wanted, str | tuple):
+            for text in wanted if isinstance(wanted, tuple) else (wanted,):
+                if isinstance(text, Watched):
+                    _ASKED.add("compare")
+                elif text not in _PROBED:
+                    _SEEN.add(text)
+        elif name not in (*_KEEPS, *_SEARCHES[:3]):
             _ASKED.add(name)
         made = own(self, *arguments, **options)
         if isinstance(made, list | tuple):
@@ -197,12 +187,44 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
-_STRIPS = ("strip", "lstrip", "rstrip")  # The parent tries rows to learn what these do
-_SEARCHES = ("startswith", "endswith", "find", "rfind", "index", "rindex", "count", "replace", "split", "rsplit",
-             "partition", "rpartition", "removeprefix", "removesuffix")  # fmt: skip
-_OPERATORS = ("__len__", "__getitem__", "__iter__", "__lt__", "__le__", "__gt__", "__ge__", "__mod__")
+def _is_watched(value: object) -> bool:
+    """Returns True for the text of a message, or a list with one."""
+    return isinstance(value, Watched) or (isinstance(value, list | tuple) and any(map(_is_watched, value)))
+
+
+def _watched(made: Any, given: object) -> Any:
+    """Returns what was made; as a watched text if it is a text that was made with the text of a message."""
+    return Watched(made) if type(made) is str and _is_watched(given) else made  # not Markup, which escapes others
+
+
+def _joined(seq: Iterable[object]) -> str:
+    """Joins texts as a template does."""
+    parts = [*map(str, seq)]
+    return str(_watched("".join(parts), parts))
+
+
+def _filter(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a filter that notes its use with the text of a message."""
+
+    @wraps(own)
+    def made(*given: Any, **options: Any) -> Any:
+        values = [*given, *options.values()]
+        if name not in _FILTERS and _is_watched(values):
+            _ASKED.add(name)
+        return _watched(own(*given, **options), values)
+
+    return made
+
+
+_FILTERS = ("d", "default", "format", "join", "replace", "string", "trim")  # The texts or methods note what these do
+# The parent tries rows to learn what these do
+_KEEPS = ("strip", "lstrip", "rstrip", "__add__", "__str__")
+_SEARCHES = ("__contains__", "__eq__", "__ne__", "startswith", "endswith", "find", "rfind", "index", "rindex", "count",
+             "replace", "split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix")  # fmt: skip
+_OPERATORS = (*_KEEPS[3:], *_SEARCHES[:3], "__len__", "__getitem__", "__iter__", "__lt__", "__le__", "__gt__", "__ge__",
+              "__mod__", "__hash__")  # fmt: skip
 Watched.__name__, Watched.__module__ = "str", "builtins"  # for messages of Jinja
-for _name in (*_OPERATORS, *(name for name in dir(str) if not name.startswith(("_", "format", "maketrans")))):
+for _name in (*_OPERATORS, *(name for name in dir(str) if not name.startswith(("_", "maketrans")))):
     setattr(Watched, _name, _method(_name))
 
 

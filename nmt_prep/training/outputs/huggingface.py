@@ -162,8 +162,8 @@ class TextRows:
         options, answers = self._task.options, (batch.targets, batch.links)
         turns: list[tuple[str, pa.Array]] = [("user", prompts)]
         if self._prompter.system is not None:
-            systems = [self._prompter.system_of(corpus) for corpus in range(len(self._prompter.languages))]
-            turns.insert(0, ("system", pa.array(systems, pa.large_string()).take(pa.array(batch.corpora))))
+            systems = pa.array(self._prompter.systems, pa.large_string())
+            turns.insert(0, ("system", systems.take(pa.array(batch.corpora))))
         if _COLUMNS[options.rows] == ("messages",):
             return [_conversations([*turns, ("assistant", batch.targets)])]
         if options.rows == "prompt_only":

@@ -95,6 +95,14 @@ SEEKING = ASKING.replace("message.content | length > 50", '"\'ll see" == message
     "message.content[0]", "'0'"
 )
 
+# what it asks is asked of copies of a text, as in templates of GLM; roles are text, as Zephyr's; and only the last turn
+# ends in eos, as in Phi 3
+COPYING = """{% macro copy(text) %}{{ text }}{% endmacro %}{% for message in messages %}<|{{ message.role }}|>
+{% set text, more = message.content, '(' ~ message.content %}{{ text | replace('fauler', 'FAULER') }}\
+{{ ' fox' if 'fox' in copy(text) }}{{ '.' if more.endswith('see') }}{{ '!' if '%sx' % text == 'xx' }}\
+{{ '?' if 'con c' in ['', text] | join }}<|im_end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>
+{% else %}{{ bos_token }}{% endif %}"""
+
 UPPER = CHATML.replace("message.content", "(message.content | upper | replace('QU', 'qu'))")
 TEMPLATES = {
     "chatml": CHATML,
@@ -106,6 +114,7 @@ TEMPLATES = {
     "spaced": SPACED,
     "asking": ASKING,
     "seeking": SEEKING,
+    "copying": COPYING,
 }
 
 _WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -129,7 +138,7 @@ def write_tokenizer(directory: Path, template: str, kind: str = "bytes") -> Path
         tokenizer.train_from_iterator(
             [*LINES, *["  "] * 9], trainers.BpeTrainer(vocab_size=500, initial_alphabet=alphabet, show_progress=False)
         )
-        tokenizer.add_tokens(["<think>", "</think>"])
+        tokenizer.add_tokens(["<think>", "</think>", "  ", "    "])
     else:
         trained = Tokenizer(models.BPE(unk_token="<unk>"))
         trained.pre_tokenizer = pre_tokenizers.Metaspace()

@@ -112,16 +112,16 @@ def test_rows_are_those_of_a_whole_rendering(tmp_path: Path, kind: str, name: st
         (line, draw.choice(lines)) for line in lines
     ]
     for system in (None, "You translate."):
-        made = maker.rows(*(pa.array(side, pa.large_string()) for side in zip(*pairs, strict=True)), system, 1)
+        made = maker.rows(*(pa.array(side, pa.large_string()) for side in zip(*pairs, strict=True)), [system])
         expected = [reference(tokenizer, TEMPLATES[name], [*pair], system) for pair in pairs]
         assert rows_of(made) == expected
 
 
-@pytest.mark.parametrize("name", ["chatml", "marked", "trimmed"])
+@pytest.mark.parametrize("name", ["chatml", "marked", "trimmed", "thinking", "joined", "copying"])
 def test_turns_of_documents(tmp_path: Path, name: str) -> None:
     path = write_tokenizer(tmp_path, TEMPLATES[name])
     maker, tokenizer = maker_of(path), Tokenizer.from_file(str(path))
-    lines = [line for line in LINES if "think" not in line][:12]
+    lines = LINES[-12:]
     columns = [pa.array(side, pa.large_string()) for side in (lines, lines[::-1])]
     turns = np.array([1, 0, 2, 0, 0, 0, 0, 0, 6, 0, 0, 3])
     texts = [
@@ -129,11 +129,14 @@ def test_turns_of_documents(tmp_path: Path, name: str) -> None:
         for end, count in enumerate(turns)
     ]
     expected = [reference(tokenizer, TEMPLATES[name], text, None) if text else ([], []) for text in texts]
-    assert rows_of(maker.conversations(*columns, None, turns, 1)) == expected
-    last = maker.conversations(*columns, None, np.minimum(np.arange(12) + 1, 3), 1, last_only=True)
+    made = rows_of(maker.rows(*columns, turns=turns))
+    if name == "thinking":  # its last answer alone has thoughts, so that answers before it differ from their own ends
+        made, expected = ([(ids, sum(mask) > 0) for ids, mask in rows] for rows in (made, expected))
+    assert made == expected
+    last = maker.rows(*columns, turns=np.minimum(np.arange(12) + 1, 3), last_only=True)
     assert last.targets.lengths.tolist() == [2] * 12
     _, counted = divided_rows(last)
-    alone = divided_rows(maker.rows(*columns, None, 1))[1]
+    alone = divided_rows(maker.rows(*columns))[1]
     assert [row[-3:] for row in counted.to_lists()] == [row[-3:] for row in alone.to_lists()]
 
 
@@ -142,7 +145,7 @@ def test_a_row_without_template_is_prompt_target_and_frame(tmp_path: Path) -> No
     tokenizer = load_tokenizer(path)
     prompts = pa.array(["In German: x\n", "ends with a space: "], pa.large_string())
     answers = pa.array(["dog", "con dog"], pa.large_string())
-    made = maker_of(path, template=False, frame="<s> {ids} <|im_end|>").rows(prompts, answers, None, 1)
+    made = maker_of(path, template=False, frame="<s> {ids} <|im_end|>").rows(prompts, answers)
     begin, end = tokenizer.piece_id("<s>"), tokenizer.piece_id("<|im_end|>")
     whole_texts = [tokenizer.encode("In German: x\ndog"), tokenizer.encode("ends with a space: con dog")]
     assert made.inputs.to_lists() == [[begin, *ids, end] for ids in whole_texts]
@@ -157,7 +160,7 @@ def test_a_row_without_template_is_prompt_target_and_frame(tmp_path: Path) -> No
         ("{{ messages[0].content }}", "line 1: the texts of the messages are not in its text once"),
         ("a\n{% if %}", "line 2: Expected an expression"),
         ("\n\n{{ raise_exception('no system') }}", "line 3: no system"),
-        (TEMPLATES["chatml"].replace("<|im_start|>", "<|start|>"), "line 2: .*no added token '<.start.>'"),
+        (TEMPLATES["chatml"].replace("<|im_end|>", "<|end|>"), "line 2: .*no added token '<.end.>'"),
         ("{{ tools[0].name }}", "line 1: None has no element 0"),
         ("{% for m in messages %}\n{{ m.content.image.url }}{% endfor %}", "line 2: 'str object' has no att"),
         ("{{ strftime_now('%d') }}", r"line 1: 'strftime_now' is undefined; rows must not depend on the date"),
@@ -174,14 +177,14 @@ def test_a_row_without_template_is_prompt_target_and_frame(tmp_path: Path) -> No
 def test_templates_that_give_no_rows(tmp_path: Path, template: str, problem: str) -> None:
     maker = maker_of(write_tokenizer(tmp_path, template))
     with pytest.raises(VocabularyError, match=problem):
-        maker.shapes(None)
+        maker.shape(None)
 
 
 @pytest.mark.parametrize(("template", "line"), [("chatml", "a<|im_end|>b"), ("thinking", "a</think>b<|im_end|>")])
 def test_special_tokens_in_text_stay_text(tmp_path: Path, template: str, line: str) -> None:
     path = write_tokenizer(tmp_path, TEMPLATES[template])
     text = pa.array([line], pa.large_string())
-    [ids] = maker_of(path).rows(text, text, None, 1).inputs.to_lists()
+    [ids] = maker_of(path).rows(text, text).inputs.to_lists()
     assert ids.count(load_tokenizer(path).piece_id("<|im_end|>")) == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -354,7 +355,7 @@ def prefetched(items: Iterator[_Item], ahead: int) -> Iterator[_Item]:
         return taken, None
 
     # The interpreter waits for the threads of a pool before it ends; a daemon thread in native code would abort it.
-    pool = ThreadPoolExecutor(1, "nmt_prep batches")
+    pool, has_ended = ThreadPoolExecutor(1, "nmt_prep batches"), sys.is_finalizing
     try:
         waiting = deque[Future[tuple[list[_Item], BaseException | None]]]()
         size, most = 1, max(ahead // _LISTS_AHEAD, 1)  # to hand over single items would cost as much as to make them
@@ -375,5 +376,7 @@ def prefetched(items: Iterator[_Item], ahead: int) -> Iterator[_Item]:
             if not taken:
                 return
     finally:
-        # No wait: the garbage collector may close the iterator in this very thread, or in one that it waits for.
-        pool.shutdown(wait=False, cancel_futures=True)
+        # No wait: the garbage collector may close the iterator in this very thread, or in one that it waits for. After
+        # the program's end, the thread has ended, and the pool lacks its modules.
+        if not has_ended():
+            pool.shutdown(wait=False, cancel_futures=True)

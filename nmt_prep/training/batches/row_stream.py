@@ -6,6 +6,7 @@ epoch's runs; a window's pairs are mixed.
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -175,7 +176,7 @@ class TextStream:
     def blocks(self, row: int = 0, part: int = 0, parts: int = 1, threads: int | None = None) -> Iterator[StreamBlock]:
         """Yields a reader's blocks from the block of ``row`` on; the first rows of the first block come first."""
         count = threads or available_cores()
-        pool = ThreadPoolExecutor(count, "nmt_prep stream")
+        pool, has_ended = ThreadPoolExecutor(count, "nmt_prep stream"), sys.is_finalizing
         waiting: deque[Future[StreamBlock]] = deque()
         begun = False
         try:
@@ -189,7 +190,8 @@ class TextStream:
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # the garbage collector may close this in one of the threads
+            if not has_ended():  # after the program's end, the pool lacks its modules
+                pool.shutdown(wait=False, cancel_futures=True)  # the garbage collector may close this in its threads
 
     def _planned(self, row: int, part: int, parts: int) -> Iterator[PlannedBlock]:
         """Yields the blocks to make; the first rows of the first block come before it, to be ready soon."""

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -348,3 +350,9 @@ def test_sequences_are_those_of_read_records(encode_run: Callable[..., Path], op
         Batches(run, "train", features="causal", nested=True)
     with pytest.raises(ArgumentError, match="sos_id begins the input of a decoder"):
         Batches(run, "train", features="causal", sos_id=1)
+
+
+def test_an_unfinished_iterator_ends_with_the_program(run: Path) -> None:
+    program = f"import nmt_prep.torch; batches = iter(nmt_prep.torch.Batches({str(run)!r}, 'train')); next(batches)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")

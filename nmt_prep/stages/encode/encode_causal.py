@@ -40,6 +40,7 @@ from nmt_prep.training.records.dataset_json import CausalInfo
 GLOSSARY_FILE = "glossary.tsv"  # Name of the glossary's copy, for loaders
 
 _ROW_KEYS = set(CausalSettings.model_fields) - {"chat_template"}
+_VERSION = 2  # Must be increased if rows have other bytes than before
 _GROUPS, _PAIRS_OF_GROUP = 16, 64
 _CHECKED = 200  # Number of pairs whose prompts are checked
 _MOST_CHANGED = 0.5  # Share of pairs that a prompt's end may change for: a few words join with any character
@@ -198,7 +199,8 @@ def causal_settings(config: Config) -> dict[str, object]:
         return {}
     own = config.records.model_dump(mode="json", include=_ROW_KEYS)
     documents = {} if config.documents is None else config.documents.model_dump(exclude={"epochs", "separator"})
-    return {"records.causal": {**own, **({"documents": documents} if config.records.layout == "causal" else {})}}
+    joined = {"documents": documents} if config.records.layout == "causal" else {}
+    return {"records.causal": {"version": _VERSION, **own, **joined}}
 
 
 def turns_of(

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 from nmt_prep.base.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.base.sides import Side
 from nmt_prep.config.corpus import Corpus
-from nmt_prep.config.section import Languages
+from nmt_prep.config.section import Languages, Section
 from nmt_prep.corpora.formats.markup import Document, XmlReader, fits
 from nmt_prep.corpora.reader import DOCUMENT, PairBatch, PairBuilder, Reader, one_line
 from nmt_prep.text.blocks import TextPolicy, read_text
@@ -46,6 +46,13 @@ class Segment(NamedTuple):
         return f"doc {self.document!r}, seg {self.number!r}"
 
 
+class SgmOptions(Section):
+    """How the text of sgm files is read."""
+
+    entities: Literal["decode", "keep"] = "decode"
+    """decode or keep: read &amp; as the character that it stands for, or as it is, as scripts with grep and sed do"""
+
+
 class SgmReader(Reader):
     """Reads srcset and refset, in the srcset's order.
 
@@ -58,17 +65,17 @@ class SgmReader(Reader):
     parts: ClassVar[tuple[str, ...]] = ("source", "target")
     own_documents: ClassVar[str] = "docid"
     options: ClassVar[frozenset[str]] = frozenset({"references", "encoding", "max_line_bytes"})
+    section: ClassVar[type[Section] | None] = SgmOptions
 
     def pairs(self) -> Iterator[PairBatch]:
         """Yields the pairs of segments with the same docid and segment id."""
         source, target = self.files["source"], self.files["target"]
         references: dict[tuple[str, str], dict[str, Segment]] = {}
-        for segment in _distinct_segments(target, self.policy("target"), self.counts):
+        for segment in self._distinct_segments("target"):
             references.setdefault(segment[:2], {})[segment.translator] = segment
         builder = PairBuilder(self.corpus.max_line_bytes, target, self.columns)
         seen: set[tuple[str, str]] = set()
-        segments = _distinct_segments(source, self.policy("source"), self.counts)
-        for document, listed in groupby(segments, key=lambda segment: segment.document):
+        for document, listed in groupby(self._distinct_segments("source"), key=lambda segment: segment.document):
             rows: list[_Row] = []
             for segment in listed:
                 if segment[:2] in seen:
@@ -86,11 +93,20 @@ class SgmReader(Reader):
             raise self._missing(segment, "source", "target")
         yield from builder.rest()
 
+    def _segments(self, side: Side) -> Iterator[Segment]:
+        keep = self.own_options(SgmOptions).entities == "keep"
+        return _segments(self.files[side], self.policy(side), self.counts, keep)
+
+    def _distinct_segments(self, side: Side) -> Iterator[Segment]:
+        seen: set[tuple[str, str, str]] = set()
+        for segment in self._segments(side):
+            if segment[:3] in seen:
+                raise _twice(self.files[side], segment)
+            seen.add(segment[:3])
+            yield segment
+
     def _missing(self, segment: Segment, lacking: Side, having: Side) -> AlignmentError:
-        counts = [
-            len({other[:2] for other in _segments(self.files[side], self.policy(side), self.counts)})
-            for side in (lacking, having)
-        ]
+        counts = [len({other[:2] for other in self._segments(side)}) for side in (lacking, having)]
         return AlignmentError(
             f"{self.files[lacking]}: {segment.where} is missing, but {self.files[having]} has it ({counts[0]} and "
             f"{counts[1]} segments); check that the two files are the two sides of the same test set"
@@ -135,16 +151,7 @@ def _twice(path: Path, segment: Segment) -> AlignmentError:
     return AlignmentError(f"{path}: {segment.where} occurs twice; remove one of the two")
 
 
-def _distinct_segments(path: Path, policy: TextPolicy, counts: Counter[str]) -> Iterator[Segment]:
-    seen: set[tuple[str, str, str]] = set()
-    for segment in _segments(path, policy, counts):
-        if segment[:3] in seen:
-            raise _twice(path, segment)
-        seen.add(segment[:3])
-        yield segment
-
-
-def _segments(path: Path, policy: TextPolicy, counts: Counter[str]) -> Iterator[Segment]:
+def _segments(path: Path, policy: TextPolicy, counts: Counter[str], keep: bool) -> Iterator[Segment]:
     markup = read_text(path, policy, counts)
     document, translator, position = "", "", 0
     while tag := _TAG.search(markup, position):
@@ -162,17 +169,18 @@ def _segments(path: Path, policy: TextPolicy, counts: Counter[str]) -> Iterator[
                 raise CorpusError(f"{path}:{line}: a seg of doc {document!r} has no id; give it one")
             segment = Segment(document, attributes["id"], translator, "")
             if not tag["attributes"].endswith("/"):
-                position, text = _content(markup, position, segment, path)
+                position, text = _content(markup, position, segment, path, keep)
                 segment = segment._replace(text=text)
             yield segment
 
 
-def _content(markup: str, start: int, segment: Segment, path: Path) -> tuple[int, str]:
-    """Returns the end of the segment whose content starts at ``start``, and its text."""
+def _content(markup: str, start: int, segment: Segment, path: Path, keep: bool) -> tuple[int, str]:
+    """Returns the end of the segment whose content starts at ``start``, and its text, perhaps with its entities."""
     pieces: list[str] = []
     position = start
     for part in _INSIDE_SEG.finditer(markup, start):
-        pieces.append(_ENTITY.sub(lambda entity: _character(entity, segment, path), markup[position : part.start()]))
+        text = markup[position : part.start()]
+        pieces.append(text if keep else _ENTITY.sub(lambda entity: _character(entity, segment, path), text))
         position = part.end()
         if part["end"]:
             text = "".join(pieces)

@@ -27,9 +27,9 @@ def test_segments_are_matched_by_document_and_id(tmp_path: Path) -> None:
     assert read(tmp_path, "sgm", SOURCE, target) == expected
 
 
-def text_of(directory: Path, content: str) -> str:
+def text_of(directory: Path, content: str, **options: str) -> str:
     side = f'<doc docid="d"><seg id="1">{content}</seg></doc>'.encode()
-    [(source, target)] = read(directory, "sgm", side, side)
+    [(source, target)] = read(directory, "sgm", side, side, options=options)
     assert source == target
     return source
 
@@ -51,6 +51,10 @@ def text_of(directory: Path, content: str) -> str:
 )
 def test_content(tmp_path: Path, content: str, expected: str) -> None:
     assert text_of(tmp_path, content) == expected
+
+
+def test_content_with_entities(tmp_path: Path) -> None:
+    assert text_of(tmp_path, "R&amp;D&#0;<!-- -->&lt;", entities="keep") == "R&amp;D&#0;&lt;"
 
 
 def test_comments_are_no_segments(tmp_path: Path) -> None:

@@ -216,6 +216,7 @@ def test_punctuation_follows_moses_or_sacremoses() -> None:
     ]
     # Moses sees a line break after the quote, strips nothing, and treats other languages like German.
     assert fixed([{"punctuation": "moses"}], ' a."', language="ru") == [' a".']
+    assert fixed([{"punctuation": {"like": "moses", "language": "en"}}], ' a."', language="ru") == [' a."']
     assert fixed([{"punctuation": "sacremoses"}], ' a."', language="ru") == ['a."']
 
 

@@ -12,6 +12,9 @@ class PunctuationOptions(StepOptions):
 
     like: Literal["moses", "sacremoses"]
     """moses or sacremoses: as normalize-punctuation.perl, or as MosesPunctNormalizer"""
+    language: str | None = None
+    """a language tag, or null for the language of the text: whose rules apply; normalize-punctuation.perl without -l
+    applies those of en"""
 
 
 class Punctuation(NativeStep[PunctuationOptions]):
@@ -21,4 +24,5 @@ class Punctuation(NativeStep[PunctuationOptions]):
     short = "like"
 
     def __init__(self, options: PunctuationOptions, context: StepContext) -> None:
-        self.native = named_step(f"punctuation_{options.like}", context.base_language)
+        language = context.base_language if options.language is None else options.language
+        self.native = named_step(f"punctuation_{options.like}", language)

@@ -23,6 +23,7 @@ from _nmt_prep_core import line_hashes
 from nmt_prep.base.artefacts import atomic_write, writing
 from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.digests import sha256_of
+from nmt_prep.base.errors import CorpusError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import iter_pairs, row_groups
@@ -357,6 +358,7 @@ class Divide(Stage[DivideOutput, Divided]):
             if source.corpus.hold_out
         ]
         held = yield from HOLD_OUT.run(holding, sum(task.part.pairs for task in holding))
+        _check_positions(sources, held)
         hashes = tuple(task.hashes for task in holding if any(task.hashed))
         lines = {task.key: task.lines for task in holding}
         keeping = [
@@ -402,6 +404,18 @@ class Divide(Stage[DivideOutput, Divided]):
         without = {split: tuple(replace(file, sha256=None) for file in listed) for split, listed in parts.items()}
         counted = Counts(pairs, pairs - sum(total.values()), total, {HELD_OUT: moved})
         return Result(DivideOutput(without, draws, dropped), counted, [*digests], digests)
+
+
+def _check_positions(sources: Sequence[_Source], held: Sequence[HeldOut]) -> None:
+    """Checks that hold-outs by position find a pair in at least one corpus."""
+    found = {file.file.partition("/")[0] for out in held for file in out.files if file is not None}
+    for source in sources:
+        for each in source.corpus.hold_out:
+            if each.every is not None and each.split not in found:
+                total = sum(part.pairs for part in source.parts)
+                raise CorpusError(
+                    f"{source.where}.hold_out.every is {each.every}, but cleaning leaves {total:,} pairs; lower it"
+                )
 
 
 def _sources(job: Job) -> list[_Source]:

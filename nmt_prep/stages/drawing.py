@@ -101,30 +101,22 @@ def keys_of(batch: pa.RecordBatch, salt: int) -> Keys:
 
 def draw(task: DrawTask, tick: Tick) -> Draw:
     """Finds the keys up to which pairs are drawn. Ticks are pairs."""
-    total, found = 0, dict.fromkeys(task.every, 0)
+    total = 0
 
     def drawn() -> Iterator[Keys]:
         nonlocal total
         total = 0
-        found.update(dict.fromkeys(found, 0))
         for part in task.parts:
             for batch in iter_pairs(part, columns=["row", *([DOCUMENT] if task.documents else [])]):
                 free = np.ones(len(batch), np.bool_)
                 for every in task.every:
-                    taken = every.among(batch, total)
-                    found[every] += int(np.count_nonzero(taken))
-                    free &= ~taken
+                    free &= ~every.among(batch, total)
                 total += len(batch)
                 yield keys_of(batch, task.salt)[free]
 
     find = _last_documents if task.documents else _last_rows
     lasts, left = find(drawn, [pairs for _, pairs in task.drawn], task.limit)
     tick(total)
-    for every, count in found.items():
-        if not count and not every.before:
-            raise CorpusError(
-                f"{task.where}.hold_out.every is {every.divisor}, but cleaning leaves {total:,} pairs; lower it"
-            )
     if left < 1:
         raise CorpusError(
             f"{task.where}: cleaning leaves {total:,} pairs, too few for hold_out and limit; hold out fewer, or raise "

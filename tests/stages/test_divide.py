@@ -145,12 +145,13 @@ def test_other_corpora_lose_duplicates_and_stay_where_they_are_otherwise(tmp_pat
 
 @pytest.mark.parametrize(
     ("positions", "first", "second"),
-    [("corpus", [5], [5]), ("split", [5], [2, 7]), ("lines", [7], [7])],
+    [("corpus", [5], [5]), ("split", [5], [2, 7]), ("lines", [7], [7]), ("lines 10", [], [1])],
 )
 def test_positions_count_pairs_or_lines_of_one_corpus_or_of_all(
     tmp_path: Path, positions: str, first: list[int], second: list[int]
 ) -> None:
-    keys = {"hold_out": {"every": 4, "positions": positions, "duplicates": "keep"}}
+    counted, _, every = positions.partition(" ")
+    keys = {"hold_out": {"every": int(every or 4), "positions": counted, "duplicates": "keep"}}
     corpora = []
     for name, dropped in (("a", 1), ("b", 0)):
         lines = [(f"{name}{n}", "" if n in (dropped, 3) else f"{name}{n}") for n in range(9 - dropped)]

@@ -72,7 +72,8 @@ class SampleSettings(Section):
     bytes_per_file: Count | None = Field(None, ge=1)
     """a number of bytes >= 1, or null: raw bytes to sample per file instead, as Tensor2Tensor does"""
     origin: Literal["cleaned", "raw"] = Field("cleaned", alias="from")
-    """cleaned or raw: sample the pairs after cleaning, hold_out and limit, or all lines in the files"""
+    """cleaned or raw: sample the pairs after cleaning, hold_out and limit, or all lines in the files but those that
+    positions: lines holds out"""
     temperature: Annotated[float, Field(ge=1, strict=False)] | Literal["equal"] | None = None
     """a number >= 1, or equal, or null for no balancing: balance languages in a config with pairs: shares are bytes to
     the power 1 / temperature, or equal"""

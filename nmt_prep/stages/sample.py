@@ -31,7 +31,7 @@ from nmt_prep.config.schema import SampleSettings
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.corpora.parts import iter_pairs
-from nmt_prep.corpora.reader import every
+from nmt_prep.corpora.reader import PairBatch, Reader, every, numbered
 from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
@@ -60,6 +60,8 @@ class RawLines:
     bytes: int  # UTF-8 bytes of the side's lines, as compile counted them
     sound: bool  # true if compile found no fault with any pair
     steps: Mapping[str, StepRange]  # all steps of the files that are read in place, by the reader's names of the files
+    held_out: tuple[int, ...] = ()  # divisors of the numbers of lines that are held out
+    before: int = 0  # number of lines of the corpora before this one
 
     def sampled(self, budget: int, unit: Unit) -> Iterator[Text]:
         """Yields every n-th line until a budget is used up."""
@@ -69,13 +71,24 @@ class RawLines:
             files = reader.text_files(self.side)
             size = self.bytes if files is None else sum(path.stat().st_size for path in files)
             stride = stride_of(size, budget)
-            if files is not None and self.sound and unit == "characters":
+            if files is not None and self.sound and unit == "characters" and not self.held_out:
                 steps = {self.source.files[0][part]: each for part, each in self.steps.items()}
                 yield from sampled_lines(files, stride, budget, steps)
             else:
-                yield from affordable(every(reader.lines(self.side), stride), budget, unit)
+                yield from affordable(every(self._left(reader), stride), budget, unit)
         except CorpusError as error:
             raise self.source.explained(error) from error
+
+    def _left(self, reader: Reader) -> Iterator[pa.Array]:
+        """Yields the lines that are not held out by their numbers."""
+        if not self.held_out:
+            yield from reader.lines(self.side)
+            return
+        for batch in map(PairBatch.sound, numbered(reader.pairs(), self.before + 1)):
+            assert batch.rows is not None
+            stays = np.all([batch.rows % divisor != 0 for divisor in self.held_out], axis=0)
+            if stays.any():
+                yield batch.side(self.side).filter(pa.array(stays))
 
 
 @dataclass(frozen=True)
@@ -186,6 +199,8 @@ class Sample(Stage[SampleOutput, Sampled]):
             settings["sample.bytes_per_file"] = True
         if _from_pairs(config):
             settings["sample.from"] = config.sample.origin
+        elif held := {corpus.name: _divisors(corpus) for corpus in corpora if _divisors(corpus)}:
+            settings["splits.train.hold_out.lines"] = held
         for corpus in corpora if not config.cleans("train") or not _from_pairs(config) else ():
             settings |= reading_settings(f"splits.train.{corpus.name}", corpus, config.languages)
         return settings
@@ -300,6 +315,7 @@ def _raw_lines(job: Job, index: int, side: Side) -> RawLines:
     corpus = job.config.splits["train"][index]
     counts = job.read(Compile).corpora["train"][corpus.name]
     source = corpus_files(job, "train", index, corpus)
+    earlier = job.config.splits["train"][:index]
     return RawLines(
         source=source,
         languages=job.config.languages,
@@ -307,7 +323,14 @@ def _raw_lines(job: Job, index: int, side: Side) -> RawLines:
         bytes=counts.source_bytes if side == "source" else counts.target_bytes,
         sound=not any(counts.dropped[reason] for reason in FAULTS),
         steps=whole_steps(source.files[0], file_steps(job, "train", corpus)),
+        held_out=_divisors(corpus),
+        before=sum(job.read(Compile).corpora["train"][other.name].pairs_in for other in earlier),
     )
+
+
+def _divisors(corpus: Corpus) -> tuple[int, ...]:
+    """Returns the divisors of the numbers of lines that are held out."""
+    return tuple(each.every for each in corpus.hold_out if each.every is not None and each.positions == "lines")
 
 
 def _left_lines(job: Job, corpus: Corpus, side: Side) -> CleanedLines:

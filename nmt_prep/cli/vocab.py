@@ -86,7 +86,8 @@ def encode(
         written = piece_text.PieceText(tokenizer).lines
 
     def encoded(text: pa.Array) -> pa.Array:
-        pieces = subwords.segmented(tokenizer, text, threads) if form == "pieces" else None
+        spells = form == "pieces" and isinstance(subwords.inner_of(tokenizer), subwords.SubwordNMTTokenizer)
+        pieces = subwords.segmented(tokenizer, text, threads) if spells else None
         if pieces is not None:
             return pieces if tag is None else pc.binary_join_element_wise(f"{tag}", pieces, " ")
         return written(around.around(tokenizer.encode_batch(text, threads)))

@@ -98,10 +98,11 @@ def inner_of(tokenizer: Tokenizer) -> Tokenizer:
 def segmented(tokenizer: Tokenizer, lines: pa.Array, threads: int | None = None) -> pa.Array | None:
     """Returns lines as pieces separated by spaces, also those without an id; None for dialects without such pieces."""
     inner = inner_of(tokenizer)
-    if not isinstance(inner, SubwordNMTTokenizer):
+    if not isinstance(inner, SubwordNMTTokenizer | SentencePieceTokenizer):
         return None
     changed = tokenizer.changed(lines, threads) if isinstance(tokenizer, WordsTokenizer) else lines
-    return inner.segment(changed, threads).combine_chunks()
+    made = inner.segment(changed, threads)
+    return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
 
 
 def dialect_in(path: Path) -> Dialect[Any]:

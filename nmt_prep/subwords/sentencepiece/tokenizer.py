@@ -14,11 +14,14 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 from _nmt_prep_core import SentencePieceModel
 
 from nmt_prep.base.artefacts import atomic_write
@@ -26,6 +29,7 @@ from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.base.errors import EncodeError, VocabularyError
 from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.added import AddedToken
+from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.json_engine import JsonModel
 from nmt_prep.subwords.sentencepiece.json_file import JsonFile
@@ -340,6 +344,32 @@ class SentencePieceTokenizer(Tokenizer):
 
     def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
         return self._engine.spans(lines, rows)
+
+    def segment(self, lines: pa.Array, threads: int | None = None) -> pa.Array:
+        """Returns lines as pieces separated by spaces, with unknown text as it is, as spm_encode writes them."""
+        rows = self.encode_batch(lines, threads)
+        made = PieceText(self).lines(rows, check=False)
+        places = np.flatnonzero(rows.values == self.unk_id)
+        numbers = np.unique(np.searchsorted(rows.offsets, places, side="right") - 1)
+        if not len(numbers) or not isinstance(self._engine, NativeModel):
+            return made
+        texts = self._engine.normalized(TextColumn.from_arrow(lines.take(pa.array(numbers))))
+        ids = (rows.values[rows.offsets[number] : rows.offsets[number + 1]].tolist() for number in numbers.tolist())
+        filled = [self._filled(row, text) for row, text in zip(ids, texts, strict=True)]
+        mask = np.zeros(len(rows), np.bool_)
+        mask[numbers] = True
+        return pc.replace_with_mask(made, pa.array(mask), pa.array(filled, pa.large_string()))
+
+    def _filled(self, ids: list[int], text: str) -> str:
+        """Returns the pieces of a normalized text, with the text between its neighbours for an unknown piece."""
+        words, position = list[str](), 0
+        for i, after in zip_longest(ids, ids[1:]):
+            end = position + len(self.pieces[i])
+            if i == self.unk_id:
+                end = len(text) if after is None else text.find(self.pieces[after], position + 1)
+            words.append(text[position:end])
+            position = end
+        return " ".join(words)
 
     def partial_pieces(self) -> npt.NDArray[np.bool_]:
         return np.array([_BYTE.fullmatch(piece) is not None for piece in self.pieces], np.bool_)

@@ -55,8 +55,9 @@ class RunFacts:
 
     @property
     def segments(self) -> bool:
-        """True if piece lines can have text that no piece covers, as in subword_nmt without other frames."""
-        return not self.frames and all(built.facts.kind == "subword_nmt" for built in self.vocabularies.values())
+        """True if piece lines can have text that no piece covers, in vocabularies without other frames."""
+        kinds = {built.facts.kind for built in self.vocabularies.values()}
+        return not self.frames and kinds <= {"subword_nmt", "sentencepiece"}
 
     def pairs_of(self, split: str) -> Sequence[LanguagePair]:
         """Returns each corpus's language pair in a split."""

@@ -147,7 +147,7 @@ class EncodedPairs(IdPairs):
 
 @dataclass(frozen=True)
 class SegmentedPairs(TextPairs):
-    """A shard's pairs as subword_nmt piece lines, where text without an ID stays as it is."""
+    """A shard's pairs as piece lines, where text without an ID stays as it is."""
 
     vocabularies: Mapping[Side, BuiltVocabulary] = field(default_factory=dict)
     tags: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)  # the first piece of each corpus, empty for none
@@ -162,6 +162,7 @@ class SegmentedPairs(TextPairs):
         lines = batch.sources if side == "source" else batch.targets
         pieces = segmented(tokenizer, lines, 1)
         assert pieces is not None
+        pieces = pc.utf8_rtrim(pieces, " ")  # Moses' tokenizer leaves a space after some quotes
         if not any(self.tags.get(side, ())):
             return pieces
         tags = pa.array([f"{tag} " if tag else "" for tag in self.tags[side]], pa.large_string())

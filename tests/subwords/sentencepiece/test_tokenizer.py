@@ -41,6 +41,8 @@ def test_unigram_ids_and_texts() -> None:
     assert tokenizer.encode("a\u2581b") == [6, 3, 5]
     assert tokenizer.encode("<s>\0") == [3, 0]
     assert tokenizer.decode([1, 7, 2]) == "ab"
+    segmented = tokenizer.segment(pa.array(["a xyb", "b", "\u2603 \uff21a", ""]))
+    assert segmented.to_pylist() == ["▁a ▁ xy b", "▁ b", "▁ ☃ ▁ Ａ a", ""]
     assert tokenizer.pieces[:4] == ("<unk>", "<s>", "</s>", "▁")
     assert len(tokenizer) == 9
     assert (tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id) == (0, 1, 2, None)

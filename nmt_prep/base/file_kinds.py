@@ -76,7 +76,7 @@ def kind_of(head: bytes) -> FileKind | None:
 
 
 def _lines_kind(text: str) -> FileKind | None:
-    """Recognises tables and JSON lines by the complete lines of the text."""
+    """Recognizes tables and JSON lines by the complete lines of the text."""
     lines = text.split("\n")[:-1][:10] or [text]
     if lines[0].startswith("{"):
         try:

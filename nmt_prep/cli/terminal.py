@@ -95,7 +95,7 @@ def open_console(*, quiet: bool = False, log_width: int = _LOG_WIDTH) -> SafeCon
 
 
 def print_error(message: str) -> None:
-    """Prints an error message to standard error, with a red label if that is a terminal with colours."""
+    """Prints an error message to standard error, with a red label if that is a terminal with colors."""
     print_remark(Text.assemble(("nmt-prep: error:", "bold red"), f" {message}"))
 
 

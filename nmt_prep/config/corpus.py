@@ -456,7 +456,7 @@ class Corpus(Section):
 
     @property
     def awaits_catalogue(self) -> bool:
-        """True if ``url`` names a catalogue from which the files have not been filled in yet."""
+        """True if ``url`` names a catalog from which the files have not been filled in yet."""
         return self.url.catalogue_id is not None and not (self.sides or self.member)
 
     @property

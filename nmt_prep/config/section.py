@@ -174,7 +174,7 @@ class Urls(Section):
 
     @property
     def catalogue_id(self) -> str | None:
-        """The catalogue id that names the corpus; None if ``url`` holds no such id."""
+        """The catalog id that names the corpus; None if ``url`` holds no such id."""
         first = self.both[0] if self.both else ""
         return first if _CATALOGUE.match(first) else None
 

@@ -1,7 +1,7 @@
 """Plots as inline SVG: bars, curves and heat maps that are as wide as the page allows.
 
 A plot's drawing is an inner ``svg``, which is stretched. Labels are outside of the drawing, positioned in percent,
-so that their size stays the same. The labels of counts are in a gutter at the left. Colours come from the style sheet,
+so that their size stays the same. The labels of counts are in a gutter at the left. Colors come from the style sheet,
 by class.
 """
 

@@ -1,4 +1,4 @@
-"""Added tokens: tokens that are found in text by their names, before pre-tokenisation.
+"""Added tokens: tokens that are found in text by their names, before pre-tokenization.
 
 Special tokens are found only if the caller allows them, as in tiktoken. Other added tokens are always found, as in
 tokenizers. Of several tokens that match at a position, the longest is taken, as in tokenizers.
@@ -38,7 +38,7 @@ class AddedToken:
 def allowed_specials(
     text: str, added: Mapping[str, AddedToken], allowed: SpecialNames, disallowed: SpecialNames
 ) -> frozenset[str]:
-    """Returns the names of the special tokens to recognise in a text."""
+    """Returns the names of the special tokens to recognize in a text."""
     known = frozenset(name for name, token in added.items() if token.special)
     allowed_names = known if allowed == "all" else known & frozenset(allowed)
     disallowed_names = known - allowed_names if disallowed == "all" else frozenset(disallowed)
@@ -51,7 +51,7 @@ def allowed_specials(
 
 
 class AddedTokenFinder:
-    """Finds several added tokens in one pass, either before or after normalisation."""
+    """Finds several added tokens in one pass, either before or after normalization."""
 
     def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
         """Compiles the search."""

@@ -24,7 +24,7 @@ using byte_bpe::NameFinder;
 using byte_bpe::Splitter;
 using pattern::Scanner;
 
-// Returns null for an expression that is not recognised.
+// Returns null for an expression that is not recognized.
 std::shared_ptr<Scanner> make_scanner(std::string_view expression, bool of_tiktoken, bool keep_unmatched) {
     const GilRelease unlocked;
     std::optional<Scanner> scanner =

@@ -113,7 +113,7 @@ class Bounded:
 
 
 def member_name(member: str) -> str:
-    """Normalises a member's path for comparison, without a leading ``./``."""
+    """Normalizes a member's path for comparison, without a leading ``./``."""
     while member.startswith("./"):
         member = member[2:].lstrip("/")
     return member
@@ -224,7 +224,7 @@ _ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")  # or a frame t
 _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)")  # a first block, or the end of an empty stream
 
 
-# Decompression of gzip, bzip2, xz and zstd, recognised by their first bytes; concatenated streams are supported.
+# Decompression of gzip, bzip2, xz and zstd, recognized by their first bytes; concatenated streams are supported.
 
 
 def decompressed(stream: Peekable) -> Readable:

@@ -1,6 +1,6 @@
-"""The page: the sample's pairs, controls that decide about them in the browser, and the exported judgements.
+"""The page: the sample's pairs, controls that decide about them in the browser, and the exported judgments.
 
-The judgements are a table of pairs marked good or bad.
+The judgments are a table of pairs marked good or bad.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Judgement:
     good: bool  # true if the pair should be kept
 
 
-Judgements = Mapping[str, Mapping[int, Judgement]]  # Judgements by split and corpus name, and by the row
+Judgements = Mapping[str, Mapping[int, Judgement]]  # Judgments by split and corpus name, and by the row
 
 
 def read_judgements(path: Path) -> Judgements:

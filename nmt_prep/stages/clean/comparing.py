@@ -99,7 +99,7 @@ class Duplicates:
     """A split's duplicates."""
 
     # number of clusters by size, for `exact` or `normalized`, and for `near`. A cluster is a pair together with the
-    # pairs that were dropped in favour of it. Sizes above 8 are in bins, which begin at 9, 17, 33 and so on.
+    # pairs that were dropped in favor of it. Sizes above 8 are in bins, which begin at 9, 17, 33 and so on.
     clusters: dict[str, ClusterSizes]
     near: NearDuplicates | None  # the near duplicates; None if they are not searched for
 

@@ -172,7 +172,7 @@ def answer_requests(task: NearTask, tick: Tick) -> int:
     return len(requests)
 
 
-Matches: TypeAlias = tuple[int, ...]  # The number of pairs that a part loses, by the corpus of their best neighbour
+Matches: TypeAlias = tuple[int, ...]  # The number of pairs that a part loses, by the corpus of their best neighbor
 
 
 # Round 4. Edges and texts of a part may exceed the memory of a task. So a piece of the edges meets a piece of the texts

@@ -192,7 +192,7 @@ def _refuse_to_save(path: Path, what: str, reason: str | None) -> None:
 
 
 def _not_before(vocabulary: ByteBPEVocabulary) -> str | None:
-    """Returns which change or division of text comes before pre-tokenisation, for a message; None if there is none."""
+    """Returns which change or division of text comes before pre-tokenization, for a message; None if there is none."""
     if vocabulary.pretokenization.add_prefix_space:
         return "a space is added before each line"
     if vocabulary.pretokenization.normalizer is not None:

@@ -96,7 +96,7 @@ def published_encoding(name: str, data: bytes) -> RankEncoding:
 
 
 class RankEncoder:
-    """Encodes with tiktoken, for patterns that the native core does not recognise."""
+    """Encodes with tiktoken, for patterns that the native core does not recognize."""
 
     def __init__(self, vocabulary: ByteBPEVocabulary, pattern: str) -> None:
         """Prepares the encoding."""

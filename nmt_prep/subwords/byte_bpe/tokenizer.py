@@ -48,7 +48,7 @@ class ByteBPETokenizer(Tokenizer):
         """Makes a tokenizer from a vocabulary.
 
         Args:
-            vocabulary: tokens, merges, added tokens, pre-tokenisation.
+            vocabulary: tokens, merges, added tokens, pre-tokenization.
             pad: name of the special token for padding. None takes the first usual name that the vocabulary has
                 (``<pad>``, ``[PAD]``, …), if any.
             eos: the same for the end of sentence (``<EOS>``, ``</s>``, …, ``<|endoftext|>``).
@@ -97,7 +97,7 @@ class ByteBPETokenizer(Tokenizer):
             eos: name of the end-of-sentence token, with id 1.
             bos: name of the start-of-sentence token, with id 2, or None for no such token.
             reserved: more special tokens, with the next ids.
-            pattern: regular expression that matches the pretokens of lines; if the native core does not recognise it,
+            pattern: regular expression that matches the pretokens of lines; if the native core does not recognize it,
                 ``tokenizers`` splits the text, which is slower.
             progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
             threads: native threads to use; None is one per available core.
@@ -184,7 +184,7 @@ class ByteBPETokenizer(Tokenizer):
 
         Args:
             text: the text.
-            allowed_special: names of special tokens to recognise in the text, or "all".
+            allowed_special: names of special tokens to recognize in the text, or "all".
             disallowed_special: names of special tokens that the text must not contain, or "all" for all that are not
                 allowed. All other names are ordinary text.
             dropout: probability of skipping a possible merge, drawn again at every step (BPE-dropout).
@@ -210,8 +210,8 @@ class ByteBPETokenizer(Tokenizer):
     ) -> Ragged:
         """Returns the IDs of many lines, without bos or eos, in order; the same for any thread count.
 
-        Names of special tokens in the lines are ordinary text: they are neither recognised nor refused. Added tokens
-        that are not special are recognised.
+        Names of special tokens in the lines are ordinary text: they are neither recognized nor refused. Added tokens
+        that are not special are recognized.
 
         Args:
             lines: strings, or an Arrow string array (read in place).

@@ -1,4 +1,4 @@
-"""A byte-level BPE vocabulary, independent of file format: tokens, merges, added tokens, pre-tokenisation."""
+"""A byte-level BPE vocabulary, independent of file format: tokens, merges, added tokens, pre-tokenization."""
 
 from __future__ import annotations
 

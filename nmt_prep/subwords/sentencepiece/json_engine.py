@@ -1,7 +1,7 @@
 """Runs a ``tokenizer.json`` of SentencePiece's kind with the native core.
 
 Ids are the same as in ``tokenizers``, except that text never becomes a special token. Lines with added
-tokens, and lines that ``tokenizers`` must normalise, are divided in Python.
+tokens, and lines that ``tokenizers`` must normalize, are divided in Python.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class JsonModel:
         return np.array(sizes, np.int64)
 
     def _divided(self, column: TextColumn) -> DividedLines | None:
-        """Divides lines at added tokens, and normalises the texts between them with ``tokenizers`` if it has to.
+        """Divides lines at added tokens, and normalizes the texts between them with ``tokenizers`` if it has to.
 
         Returns None if the core takes the lines as they are.
         """

@@ -224,7 +224,7 @@ def _learn_unigram(
 def _numbered(
     special: Mapping[int, tuple[str, PieceType]], learnt: TextColumn, scores: npt.NDArray[np.float32]
 ) -> Pieces:
-    """Returns all pieces in ID order; learnt pieces get the ids that no special piece has."""
+    """Returns all pieces in ID order; learned pieces get the ids that no special piece has."""
     spelled, names, places = learnt.data.tobytes(), list[bytes](), list[int]()
     parts, end = list[bytes](), 0
     for added, number in enumerate(sorted(special)):

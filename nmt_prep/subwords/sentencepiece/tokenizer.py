@@ -118,7 +118,7 @@ class SentencePieceTokenizer(Tokenizer):
         Lines of more than 4192 bytes are skipped; the option ``max_sentence_length`` changes that.
 
         Args:
-            lines: text, which the training normalises and splits.
+            lines: text, which the training normalizes and splits.
             size: piece count.
             model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
             character_coverage: share of the text's characters that get pieces; 0.9995 suits Chinese and Japanese,
@@ -233,11 +233,11 @@ class SentencePieceTokenizer(Tokenizer):
     ) -> Ragged:
         """Returns the IDs of many lines, without bos or eos, in order; the same for any thread count.
 
-        With ``alpha`` or ``dropout`` each line's segmentation is sampled (subword regularisation, Kudo 2018;
+        With ``alpha`` or ``dropout`` each line's segmentation is sampled (subword regularization, Kudo 2018;
         BPE-dropout, Provilkov et al. 2020). The sample of a line depends only on its text, its number and ``seed``.
         Samples have the same distribution as in the library, but use other random numbers, since the library draws all
         samples from one generator. As in the library, and unlike in the paper and in byte-level models, a skipped merge
-        is possible again only after a neighbour merges, not after any merge in the word.
+        is possible again only after a neighbor merges, not after any merge in the word.
 
         Args:
             lines: strings, or an Arrow string array (read in place).

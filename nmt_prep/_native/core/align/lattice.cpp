@@ -17,7 +17,7 @@ constexpr std::size_t kMostTogether = std::size_t{1} << 16;
 }  // namespace
 
 Groups groups_of(const Pairs& pairs) {
-    // Orders by classes of source sizes, then by target size, ascending and descending in turn, so that neighbours have
+    // Orders by classes of source sizes, then by target size, ascending and descending in turn, so that neighbors have
     // similar sizes.
     std::vector<std::uint64_t> keys;
     keys.reserve(pairs.size);

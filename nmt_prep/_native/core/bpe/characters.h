@@ -1,7 +1,7 @@
 // Symbols for characters with up to three bytes, so that merging can begin with characters instead of bytes.
 //
 // Merging inside a character first is exact unless a merge across its boundary has a better rank: at each step, every
-// merge of an outermost symbol with an outer neighbour must have a higher rank than the step itself, and the final
+// merge of an outermost symbol with an outer neighbor must have a higher rank than the step itself, and the final
 // symbols must only merge outwards at higher ranks than all steps. In many scripts, the only common merge across a
 // boundary joins a space and a first byte. So there are separate entries for characters after a space.
 #pragma once

@@ -1,6 +1,6 @@
 // The merge loop of every BPE dialect. It works on symbols (numbers) and a lookup function of the caller.
 //
-// As long as two neighbours can merge, the pair with the lowest priority value is merged, of equal values the leftmost.
+// As long as two neighbors can merge, the pair with the lowest priority value is merged, of equal values the leftmost.
 // Short sequences are scanned; long ones use a heap, in O(n log n).
 #pragma once
 
@@ -45,7 +45,7 @@ class Merger {
         std::size_t step, begin, middle, end;
     };
     // The time for which a merge is skipped: until the next merge of any two symbols, as in the paper on BPE-dropout,
-    // or as long as its symbols are neighbours, as in the SentencePiece library.
+    // or as long as its symbols are neighbors, as in the SentencePiece library.
     enum class Skips : std::uint8_t { kForStep, kForGood };
 
     // Merges with BPE-dropout: skips the next merge if drop(candidate) is true, and ends when all possible merges are
@@ -61,7 +61,7 @@ class Merger {
     static constexpr std::size_t kMaxScanned = ShortWord::kMaxSymbols;
     static constexpr std::uint32_t kEnd = UINT32_MAX;
 
-    // A symbol and its neighbours, by position. `merge` is the merge with its right neighbour.
+    // A symbol and its neighbors, by position. `merge` is the merge with its right neighbor.
     struct Node {
         std::uint32_t previous, next;
         Merge merge;

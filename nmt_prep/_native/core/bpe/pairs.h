@@ -1,4 +1,4 @@
-// Hash table from pairs of neighbouring symbols to merges; filled once, then read.
+// Hash table from pairs of neighboring symbols to merges; filled once, then read.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +75,7 @@ class PairTable {
 
     Merge operator()(std::int32_t left, std::int32_t right) const {
         const std::uint64_t hash = hash_of(left, right);
-        // Most neighbours do not merge, and the filter is small enough to stay in cache.
+        // Most neighbors do not merge, and the filter is small enough to stay in cache.
         return passes(hash) ? find(key_of(left, right), hash >> shift_) : kNoMerge;
     }
 

@@ -43,7 +43,7 @@ class SplitTable {
         return (one & mask) | (other & ~mask);
     }
 
-    // True if no merge crosses the boundary of two neighbouring tokens before both are complete. Requires that merges
+    // True if no merge crosses the boundary of two neighboring tokens before both are complete. Requires that merges
     // produce both tokens.
     bool stay_apart(const PairTable& pairs, std::int32_t left, std::int32_t right) const {
         // Undoes merges in reverse order: the token that was merged last is split first. The two symbols at the

@@ -53,7 +53,7 @@ PairList* Trainer::next() {
     }
 }
 
-// Merges the pair at its places and counts the neighbours. Returns the number of places where the pair still occurred,
+// Merges the pair at its places and counts the neighbors. Returns the number of places where the pair still occurred,
 // and moves them to the front of its list.
 std::size_t Trainer::merge_places(const PairList& pair, const LearntMerge& merge) {
     const auto left_length = static_cast<std::ptrdiff_t>(text_.length(merge.left));

@@ -1,4 +1,4 @@
-// Learns merges: repeatedly, the most frequent pair of neighbours becomes a symbol.
+// Learns merges: repeatedly, the most frequent pair of neighbors becomes a symbol.
 //
 // Of equally frequent pairs, the pair with the lower left id, then the lower right id, goes first, as in the BpeTrainer
 // of Hugging Face's tokenizers; or the pair with the higher texts, as in subword-nmt. Training ends when the vocabulary
@@ -9,7 +9,7 @@
 // its count is known when the symbol is made, and can only decrease from then on.
 //
 // So only the pairs above a floor are listed, with the places where they occurred at that time; places where a pair no
-// longer occurs are skipped. A merge only touches its own places and their neighbours. When no listed pair is frequent
+// longer occurs are skipped. A merge only touches its own places and their neighbors. When no listed pair is frequent
 // enough any more, the floor is lowered and the text is read again. Most pairs are rare, and never take time or memory.
 #pragma once
 
@@ -51,7 +51,7 @@ class Trainer {
     const std::vector<std::string>& texts() const { return symbols_; }
 
    private:
-    // The occurrences of the new symbol next to one neighbour on one side.
+    // The occurrences of the new symbol next to one neighbor on one side.
     struct Neighbour {
         std::int32_t symbol;
         std::uint32_t places = 0;
@@ -59,10 +59,10 @@ class Trainer {
         Place* next = nullptr;  // room for the next place of the new pair; null for a rare pair
     };
 
-    // All neighbours of the new symbol on one side.
+    // All neighbors of the new symbol on one side.
     struct Side {
         std::vector<Neighbour> neighbours;
-        std::vector<std::uint32_t> index_of;  // by symbol, its index in `neighbours` plus one; 0 for no neighbour
+        std::vector<std::uint32_t> index_of;  // by symbol, its index in `neighbours` plus one; 0 for no neighbor
 
         void add(std::int32_t symbol, std::uint32_t count) {
             std::uint32_t& index = index_of[static_cast<std::size_t>(symbol)];

@@ -1,4 +1,4 @@
-// The words from which merges are learnt, and the places of their frequent pairs.
+// The words from which merges are learned, and the places of their frequent pairs.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class PlaceStore {
     std::size_t left_ = 0;
 };
 
-// All words are stored in one array. A symbol is written at its first and at its last position, so that its neighbours
+// All words are stored in one array. A symbol is written at its first and at its last position, so that its neighbors
 // are found from its length.
 class TrainingText {
    public:

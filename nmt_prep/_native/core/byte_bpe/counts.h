@@ -1,4 +1,4 @@
-// Counts of distinct pretokens, from which merges are learnt.
+// Counts of distinct pretokens, from which merges are learned.
 #pragma once
 
 #include <cstddef>

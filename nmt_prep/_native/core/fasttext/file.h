@@ -18,7 +18,7 @@ struct Values {
     float real(std::size_t i) const;
 };
 
-// Product quantiser: divides a vector into parts of `part` values (the last may be shorter), and replaces each part by
+// Product quantizer: divides a vector into parts of `part` values (the last may be shorter), and replaces each part by
 // the nearest of 256 centroids.
 struct Quantizer {
     std::size_t dim = 0, parts = 0, part = 0;
@@ -29,8 +29,8 @@ struct Quantizer {
     std::size_t size(std::size_t number) const;
 };
 
-// Matrix with one vector of `dim` values per row, either dense or as codes of a quantiser. With `norms`, rows are
-// scaled by norms, which have their own quantiser.
+// Matrix with one vector of `dim` values per row, either dense or as codes of a quantizer. With `norms`, rows are
+// scaled by norms, which have their own quantizer.
 struct MatrixData {
     std::size_t rows = 0, dim = 0;
     bool quantized = false;

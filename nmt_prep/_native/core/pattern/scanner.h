@@ -23,7 +23,7 @@ enum class Unmatched : std::uint8_t { kKept, kDropped };
 
 class Scanner {
    public:
-    // Returns nothing if the expression is not recognised (syntax.h), can match the empty text or is too large.
+    // Returns nothing if the expression is not recognized (syntax.h), can match the empty text or is too large.
     static std::optional<Scanner> of(std::string_view expression, Syntax syntax, Unmatched unmatched);
 
     // Calls visit(part, size) for every part of a text, in order. Requires well-formed UTF-8.

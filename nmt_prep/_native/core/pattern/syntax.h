@@ -1,7 +1,7 @@
 // Parses the regular expressions of published tokenizers.
 //
-// Recognises sets of characters, groups, alternatives, greedy and possessive repetition, and a look ahead of one
-// character. Does not recognise anything else (lazy repetition, references, look behind, \w, …); callers then use the
+// Recognizes sets of characters, groups, alternatives, greedy and possessive repetition, and a look ahead of one
+// character. Does not recognize anything else (lazy repetition, references, look behind, \w, …); callers then use the
 // library that defines the syntax.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Node {
     unsigned least = 0, most = 0;  // bounds of kRepeat
 };
 
-// Returns nothing for an expression that is not recognised, is not UTF-8, or has more than 16,384 characters.
+// Returns nothing for an expression that is not recognized, is not UTF-8, or has more than 16,384 characters.
 std::optional<Node> parse(std::string_view expression, Syntax syntax);
 
 }  // namespace nmt_prep::pattern

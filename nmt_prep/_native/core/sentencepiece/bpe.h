@@ -1,4 +1,4 @@
-// BPE encoding of normalised text: repeatedly merges the neighbours whose concatenation is the piece with the highest
+// BPE encoding of normalized text: repeatedly merges the neighbors whose concatenation is the piece with the highest
 // score, the leftmost of equals first.
 #pragma once
 
@@ -43,7 +43,7 @@ class Bpe {
         Gaps gaps;                                    // likewise
     };
 
-    // BPE-dropout in a line, as in the library: two neighbours whose merge is skipped stay apart until one of them
+    // BPE-dropout in a line, as in the library: two neighbors whose merge is skipped stay apart until one of them
     // merges. Draws how many merges come before the next one to skip, rather than a number for each merge.
     class Dropout {
        public:
@@ -77,7 +77,7 @@ class Bpe {
         std::uint64_t left_;  // merges before the next one to skip
     };
 
-    // `merges`: the merges of a model of tokenizers, in order. Null for a model of the library, in which two neighbours
+    // `merges`: the merges of a model of tokenizers, in order. Null for a model of the library, in which two neighbors
     // merge if their concatenation is a piece.
     Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>* merges);
 

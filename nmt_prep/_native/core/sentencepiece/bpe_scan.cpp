@@ -1,4 +1,4 @@
-// Counts pairs of neighbours for BPE training, and lists the places of the frequent ones.
+// Counts pairs of neighbors for BPE training, and lists the places of the frequent ones.
 //
 // The text is rewritten with one place per symbol, and the counts of all pairs are added up in a small table by their
 // hashes. Only pairs whose sum is high enough can be frequent. Their places are sorted by the left symbol, in memory

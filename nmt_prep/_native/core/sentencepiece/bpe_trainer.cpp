@@ -226,7 +226,7 @@ std::size_t BpeTrainer::merge_places(const Pair& pair, std::int32_t merged) {
     return kept;
 }
 
-// Counts the pairs of the new symbol, which is at these places, by its neighbours.
+// Counts the pairs of the new symbol, which is at these places, by its neighbors.
 void BpeTrainer::count_neighbours(std::span<const std::uint32_t> places, std::int32_t merged) {
     const std::uint32_t size = width(merged);
     for (const std::uint32_t place : places) {

@@ -1,11 +1,11 @@
 // Learns the merges of a SentencePiece BPE model: the same merges as the sentencepiece library.
 //
-// Repeatedly, the most frequent pair of neighbours that makes a valid piece becomes a symbol; among equally frequent
+// Repeatedly, the most frequent pair of neighbors that makes a valid piece becomes a symbol; among equally frequent
 // pairs the one with the shorter piece, then the one whose piece comes first. Overlapping occurrences all count. When
 // no pair occurs any more, pairs that did occur go on to become pieces, in the same order.
 //
 // Words are stored in one array, first with one place per character, in sections of words that are equally frequent. A
-// symbol is written at its first and at its last place; its neighbours are found from its width. Only pairs that occur
+// symbol is written at its first and at its last place; its neighbors are found from its width. Only pairs that occur
 // at least `floor_` times are tracked, each with the list of its places; when there are none left, the floor is
 // lowered, the text is rewritten with one place per symbol, and its pairs are counted anew.
 //
@@ -72,7 +72,7 @@ class BpeTrainer {
         std::size_t start;   // where its list of places begins; they ascend
         std::uint32_t length;
     };
-    // A pair of the new symbol with a neighbour: its count, and its number of places.
+    // A pair of the new symbol with a neighbor: its count, and its number of places.
     struct Change {
         std::int32_t neighbour;
         bool neighbour_is_left;
@@ -129,7 +129,7 @@ class BpeTrainer {
     std::size_t most_places_ = 0;  // if pairs have more places, the text is scanned again
     PairQueue queue_;
 
-    // Scratch space of one merge: its changes, and their indices by neighbour.
+    // Scratch space of one merge: its changes, and their indices by neighbor.
     std::vector<Change> changes_;
     std::vector<std::uint32_t> left_changes_, right_changes_;
 };

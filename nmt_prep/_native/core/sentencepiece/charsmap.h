@@ -1,4 +1,4 @@
-// A model's own normalisation table ("precompiled_charsmap"): a double array in the format of Darts-clone, and the
+// A model's own normalization table ("precompiled_charsmap"): a double array in the format of Darts-clone, and the
 // replacements that its values point to. The longest matching rule wins.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Encodes a column of lines, or samples their segmentations. A few lines at a time are normalised and split, so that
+// Encodes a column of lines, or samples their segmentations. A few lines at a time are normalized and split, so that
 // the memory that their segments need is prefetched.
 #include <algorithm>
 #include <array>
@@ -60,7 +60,7 @@ bool Model::has_runs(const TextView& text, std::size_t i) const {
     return found > kPlaces / 2;
 }
 
-// Normalises a line with runs and adds its parts to the group; encodes the group when it is full.
+// Normalizes a line with runs and adds its parts to the group; encodes the group when it is full.
 void Model::read_runs(const std::uint8_t* text, std::size_t size, Line& line, Scratch& scratch, IdBuffer& ids) const {
     struct Parts {
         const Model& model;
@@ -92,7 +92,7 @@ void Model::read_runs(const std::uint8_t* text, std::size_t size, Line& line, Sc
     scratch.stretches.add({scratch.length, 0, Stretch::Kind::kLineEnd});
 }
 
-// Normalises a line and adds its segments to the group; encodes the group when it is full.
+// Normalizes a line and adds its segments to the group; encodes the group when it is full.
 void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued, Line& line, Scratch& scratch,
                      IdBuffer& ids) const {
     const std::size_t from = scratch.length;

@@ -55,7 +55,7 @@ class Model {
     static constexpr std::size_t kMaxRun = std::size_t{1} << 14;  // bytes; bounds memory
     static constexpr std::size_t kGroupStretches = 4096;
 
-    // A segment of normalised text that no piece crosses: half a cache line.
+    // A segment of normalized text that no piece crosses: half a cache line.
     struct Stretch {
         enum class Kind : std::uint8_t {
             kCharacter,  // one character
@@ -112,7 +112,7 @@ class Model {
 
         IdCache words;
         PhraseCache phrases;
-        std::vector<std::uint8_t> text;  // normalised, of a few lines
+        std::vector<std::uint8_t> text;  // normalized, of a few lines
         std::size_t length = 0;          // size of the text
         Stretches stretches;
         Runs runs;

@@ -1,4 +1,4 @@
-// Normalises raw text: applies the model's character rules, escapes and collapses spaces, and adds the dummy prefix.
+// Normalizes raw text: applies the model's character rules, escapes and collapses spaces, and adds the dummy prefix.
 // Within the core the escaped space (U+2581) is the single byte 0x20, which is otherwise unused after escaping.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace nmt_prep::sentencepiece {
 
 inline constexpr std::string_view kEscapedSpace = "\xE2\x96\x81";
 
-// Returns a text in the core's spelling; nothing if it contains a space, which no normalised text has.
+// Returns a text in the core's spelling; nothing if it contains a space, which no normalized text has.
 std::optional<std::string> spelled(std::string_view text, bool spaces_escaped);
 
 // Returns the texts to which no character rules apply: user-defined symbols.
@@ -31,7 +31,7 @@ class Normalizer {
 
     bool spaces_escaped() const { return spec_.escape_whitespaces; }
 
-    // Writes the normalised text to buffer[from] and returns its end. The buffer grows if needed, and has kPadding
+    // Writes the normalized text to buffer[from] and returns its end. The buffer grows if needed, and has kPadding
     // bytes after the end. Requires well-formed UTF-8.
     std::size_t normalize(const std::uint8_t* text, std::size_t size, std::vector<std::uint8_t>& buffer,
                           std::size_t from) const;
@@ -53,13 +53,13 @@ class Normalizer {
     // Returns where the text of a line begins, which may be its end.
     const std::uint8_t* skip_first_spaces(const std::uint8_t* text, const std::uint8_t* end) const;
 
-    // Normalises a character, or the characters of a rule, and advances `at`. Returns the text, which is valid until
+    // Normalizes a character, or the characters of a rule, and advances `at`. Returns the text, which is valid until
     // the buffer changes. If `after_space` is true, spaces at the beginning of that text are dropped; it is then set
     // for the next call.
     std::string_view next(const std::uint8_t*& at, const std::uint8_t* end, bool& after_space,
                           std::vector<std::uint8_t>& buffer) const;
 
-    // A normalised text, with spaces as in pieces, and the line's bytes that each of its bytes was made from.
+    // A normalized text, with spaces as in pieces, and the line's bytes that each of its bytes was made from.
     struct Trace {
         void add(std::string_view part, std::size_t begin, std::size_t end);
 
@@ -67,7 +67,7 @@ class Normalizer {
         std::vector<std::int32_t> begins, ends;
     };
 
-    // Normalises a line as `normalize` does, more slowly. Requires well-formed UTF-8.
+    // Normalizes a line as `normalize` does, more slowly. Requires well-formed UTF-8.
     void trace(const std::uint8_t* text, std::size_t size, Trace& out) const;
 
    private:

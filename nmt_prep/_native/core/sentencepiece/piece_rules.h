@@ -25,7 +25,7 @@ struct PieceOptions {
     bool whitespace_only_pieces = false;
 };
 
-// The properties of a string that the rules depend on. The shapes of two neighbours can be joined.
+// The properties of a string that the rules depend on. The shapes of two neighbors can be joined.
 struct PieceShape {
     std::uint32_t length = 0;       // characters
     std::uint8_t first_script = 0;  // script of the first character that has one

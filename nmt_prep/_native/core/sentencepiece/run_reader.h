@@ -1,4 +1,4 @@
-// Normalises text of scripts without spaces between words and spells it as symbols in one pass. Almost all of its
+// Normalizes text of scripts without spaces between words and spells it as symbols in one pass. Almost all of its
 // characters are made into one symbol each, which a table holds; the normaliser is asked about the others.
 #pragma once
 
@@ -27,7 +27,7 @@ class RunReader {
     // Reads a line, appends its symbols to a spelling, and hands over its parts in order:
     //   parts.known(run): characters that occur in pieces, as a run of the spelling
     //   parts.character(id): one such character between others, which is a piece
-    //   parts.strangers(text, size, count): normalised characters that no piece has
+    //   parts.strangers(text, size, count): normalized characters that no piece has
     //   parts.make_room(): before a part; may encode those so far and clear the spelling
     // Requires well-formed UTF-8.
     template <class Parts>

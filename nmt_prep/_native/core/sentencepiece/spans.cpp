@@ -17,7 +17,7 @@ bool has_at(const Normalizer::Trace& trace, std::size_t at, std::string_view tex
 
 }  // namespace
 
-// Adds normalised bytes that were made from the bytes [begin, end) of the line.
+// Adds normalized bytes that were made from the bytes [begin, end) of the line.
 void Normalizer::Trace::add(std::string_view part, std::size_t begin, std::size_t end) {
     text += part;
     begins.insert(begins.end(), part.size(), static_cast<std::int32_t>(begin));

@@ -22,7 +22,7 @@ struct PieceSpans {
 
 class PieceTracer {
    public:
-    // Takes a model of any kind. Throws NotCovered for one whose normalisation the core does not know,
+    // Takes a model of any kind. Throws NotCovered for one whose normalization the core does not know,
     // std::invalid_argument for a damaged one.
     explicit PieceTracer(const ModelFile& file);
 
@@ -31,7 +31,7 @@ class PieceTracer {
     // vocabulary.
     PieceSpans spans(const TextView& text, const std::int32_t* values, const std::int64_t* offsets) const;
 
-    // Returns the normalised text of a line, with spaces as in pieces.
+    // Returns the normalized text of a line, with spaces as in pieces.
     std::string normalized(const TextView& text, std::size_t line) const;
 
    private:

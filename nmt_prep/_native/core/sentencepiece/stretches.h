@@ -1,4 +1,4 @@
-// Splits normalised text into segments that no piece crosses.
+// Splits normalized text into segments that no piece crosses.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Normalises raw text like Hugging Face's tokenizers, by the rules of a tokenizer.json. The result is in the core's
+// Normalizes raw text like Hugging Face's tokenizers, by the rules of a tokenizer.json. The result is in the core's
 // spelling (see normalizer.h). If pretokens begin at spaces, each space of the result begins one.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Text to train a SentencePiece model from, prepared as the sentencepiece library does: lines are normalised and
+// Text to train a SentencePiece model from, prepared as the sentencepiece library does: lines are normalized and
 // divided into words, and each distinct word is kept once, with its count.
 //
 // Within the core the escaped space (U+2581) is the single byte 0x20, as in normalizer.h.
@@ -100,11 +100,11 @@ class TrainingText {
     std::vector<CountTable> tables_;  // one per thread
     std::size_t lines_ = 0;
     std::size_t too_long_ = 0;
-    std::size_t empty_ = 0;  // lines that were empty after they were normalised
+    std::size_t empty_ = 0;  // lines that were empty after they were normalized
     std::deque<Tail> tail_;
 };
 
-// Calls visit(string_view) for each word of a normalised text.
+// Calls visit(string_view) for each word of a normalized text.
 template <class Visit>
 void for_each_word(std::string_view text, const TextRules& rules, const Visit& visit) {
     if (text.empty()) return;

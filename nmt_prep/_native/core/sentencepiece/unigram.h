@@ -1,4 +1,4 @@
-// Unigram encoding of normalised text: finds the segmentation with the highest sum of scores by the Viterbi algorithm.
+// Unigram encoding of normalized text: finds the segmentation with the highest sum of scores by the Viterbi algorithm.
 //
 // The library adds scores as float from the beginning of the line. Rounding, which depends on the preceding text, may
 // therefore decide between nearly equal segmentations. Here text is encoded in segments that no piece crosses. A short

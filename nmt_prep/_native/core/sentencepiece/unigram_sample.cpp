@@ -1,4 +1,4 @@
-// Subword regularisation (Kudo 2018): samples a segmentation from all or from the best ones.
+// Subword regularization (Kudo 2018): samples a segmentation from all or from the best ones.
 #include <algorithm>
 #include <cmath>
 #include <limits>

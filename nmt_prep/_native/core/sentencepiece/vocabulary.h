@@ -1,4 +1,4 @@
-// The pieces of a model for the encoders: spelled as in normalised text, with a table for single characters and a test
+// The pieces of a model for the encoders: spelled as in normalized text, with a table for single characters and a test
 // for boundaries that no piece crosses.
 #pragma once
 

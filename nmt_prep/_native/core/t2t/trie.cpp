@@ -64,7 +64,7 @@ class Trie::Builder {
     }
 
     // `shared`: length of the common prefix with the previous piece; `unique_from`: first symbol after the common
-    // prefixes with both neighbours.
+    // prefixes with both neighbors.
     void add(const Symbols& piece, std::int32_t id, std::size_t shared, std::size_t unique_from) {
         if (piece.size() == 1) {
             trie_.first_[piece[0]].id = id;

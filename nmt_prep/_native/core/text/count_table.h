@@ -104,7 +104,7 @@ class TokenGroup {
    private:
     CountTable& table_;
     const char* readable_end_;
-    std::array<CountTable::Token, 32> tokens_;  // not initialised, which would take longer than a short line
+    std::array<CountTable::Token, 32> tokens_;  // not initialized, which would take longer than a short line
     std::size_t size_ = 0;
 };
 

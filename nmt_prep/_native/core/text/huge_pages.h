@@ -65,7 +65,7 @@ class FreeLarge {
 template <class T>
 using LargeArray = std::unique_ptr<T[], FreeLarge<T>>;
 
-// Returns an array whose elements are not initialised.
+// Returns an array whose elements are not initialized.
 template <class T>
 LargeArray<T> make_large_array(std::size_t count) {
     return LargeArray<T>(HugePageAllocator<T>().allocate(count), FreeLarge<T>(count));

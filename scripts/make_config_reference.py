@@ -30,9 +30,9 @@ A config is one YAML 1.2 file. This page lists all its keys; [configs/](../confi
 from. Unknown keys and values that are not allowed are errors, and the message lists all of them.
 
 - `nmt-prep schema` prints the JSON schema, with which editors complete and check the YAML.
-- A dot leads into a mapping: `dedup.keep` is the key `keep` of the mapping `dedup`. A `*` stands for any name, and `[]`
-  for each item in a list.
-- Each key has an anchor: `config.md#clean.dedup.keep` links to a key of a section, `config.md#seed` to a top-level key.
+- A dot leads into a mapping: `dedup.keep` is the key `keep` in `dedup`. A `*` stands for any name, and `[]` for each item
+  in a list.
+- Each key has an anchor: `config.md#clean.dedup.keep` links to a section's key, `config.md#seed` to a top-level key.
 
 ## Amounts
 
@@ -158,7 +158,7 @@ class Reference:
         shared = {key: first[key] for key in sorted(first, key="kind".__ne__) if others and key in known}
         if shared and names[0] not in self.places:
             required = [key for key in shared if all(key in model.get("required", ()) for model in models)]
-            model = {"description": "Keys of every kind.", "required": required, "properties": shared}
+            model = {"description": "Keys that all kinds have.", "required": required, "properties": shared}
             self.pending.append(Section(f"{path} of every kind", path, path, model))
         return shared
 

@@ -65,7 +65,7 @@ class ExtractSettings(Section):
 
 
 class SampleSettings(Section):
-    """The sample of lines that the vocabularies are built from."""
+    """The lines that vocabularies are built from."""
 
     bytes_per_corpus: Annotated[Count, Field(ge=1)] | Literal["all"] = 100_000_000
     """a number of bytes >= 1, or all: the sample size per corpus and side"""
@@ -159,7 +159,7 @@ class Input(Section):
 
 
 class PublishSettings(Section):
-    """An object store, or another place that fsspec can write to, for a copy of the run."""
+    """An object store, or another place that fsspec can write to, for the run's copy."""
 
     url: Annotated[str, StringConstraints(pattern=_URL), AfterValidator(lambda url: url.rstrip("/"))]
     """a URL such as s3://bucket/prefix or hf://datasets/owner/name, without user and password: where the copy goes"""

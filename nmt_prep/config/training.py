@@ -53,7 +53,7 @@ class StageSettings(Section):
 
 
 class TrainingSettings(Section):
-    """How training reads the pairs; these keys do not change the run's other files."""
+    """How training reads the pairs; these keys do not change the records."""
 
     groups: dict[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """a mapping from names to lists of corpora: names for groups of corpora"""

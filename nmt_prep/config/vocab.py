@@ -294,7 +294,7 @@ class VocabOptions(Section):
 
 
 class T2TVocab(VocabOptions):
-    """A Tensor2Tensor vocabulary of subtokens."""
+    """A Tensor2Tensor vocabulary."""
 
     kind: Literal["t2t"] = Field("t2t", description=_KIND)
     max_subtoken_length: int | None = Field(200, ge=1)

@@ -155,7 +155,7 @@ def test_the_keys_of_a_mapping_follow_it_or_have_a_section() -> None:
         '| <a id="corpus.url"></a>`url` | URL ([name](#name)) | `{}` | `x` | Where it is. |',
         '| <a id="corpus.size"></a>`size` | number | none | `x` | Size. |',
         "## vocab of every kind",
-        "Keys of every kind.",
+        "Keys that all kinds have.",
         '| <a id="vocab.kind"></a>`kind` | 1 or 2 | `a_1` | `a_1` | Kind. |',
         '| <a id="vocab.size"></a>`size` | as [corpus.size](#corpus.size) | none | `x` |  |',
         "## vocab of kind a_1",

@@ -98,10 +98,11 @@ def translation_table(summary: Json) -> Table:
         dropped = ", ".join(f"{reason} {number:,}" for reason, number in counts["dropped"].items() if number)
         program = f"{made['program']}{', version ' * ('version' in made)}{made.get('version', '')}"
         pairs = summary["clean"][split][corpus]["pairs_out"]
-        numbers = [counts["pairs_in"], dropped or "none", texts["texts"], texts["empty"], texts["copies"], pairs]
+        faults = [texts[what] for what in ("empty", "copies", "miscounted")]
+        numbers = [counts["pairs_in"], dropped or "none", texts["texts"], *faults, pairs]
         rows.append([f"{split}/{corpus}", *numbers, f"{made['value']} ({program})"])
-    head = ["corpus", "lines", "dropped before", "translated", "empty", "copies", "pairs left", "by"]
-    return Table("Translations", head, rows, (0, 2, 7))
+    head = ["corpus", "lines", "dropped before", "translated", "empty", "copies", "miscounted", "pairs left", "by"]
+    return Table("Translations", head, rows, (0, 2, 8))
 
 
 def document_table(summary: Json) -> Table:

@@ -51,7 +51,7 @@ def shown(toy: Path) -> tuple[dict[str, Any], str, str]:
     for split, name in [(split, name) for split, own in summary["clean"].items() for name in own][:1]:
         summary["untranslated"] = {split: {name: {"pairs_in": 9, "dropped": {"duplicate_line": 2}}}}
         by = {"side": "source", "value": "bt", "program": "a b", "version": "1"}
-        summary["translations"] = {split: {name: {"texts": 7, "empty": 1, "copies": 0, "by": by}}}
+        summary["translations"] = {split: {name: {"texts": 7, "empty": 1, "copies": 0, "miscounted": 0, "by": by}}}
     stage = {"name": "start", "rows": 8000, "mix": {"toy": 1.0}, "epochs": {"toy": 2.0}, "modifiers": ["Typos"]}
     summary["training"] = {"stages": [stage], "examples": []}
     return summary, render_text(summary), render_page(summary)

@@ -54,6 +54,8 @@ def cleaned_part(task: PartTask, cleaner: Cleaner, finder: LeakFinder | None, ti
     """Writes the pairs of a part that a cleaner keeps. It ticks for each pair."""
     with PartOutput(task) as output:
         for batch in task.batches():
+            if (refused := task.refused(batch)) is not None:
+                batch = output.refuse(batch, refused)  # noqa: PLW2901
             rows = batch.column("row").to_numpy()
             text = {side: batch.column(side) for side in task.of.context.sides}
             judged = cleaner.clean(text, scores_of(batch), partial(_pair_number, rows))

@@ -7,6 +7,7 @@ in the scratch directory are not compressed, since that would take longer than r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -79,6 +80,11 @@ class PartTask:
         """Yields the part's batches."""
         return iter_pairs(self.part.path)
 
+    def refused(self, batch: pa.RecordBatch) -> Verdict | None:
+        """Returns which pairs are dropped before the rules, or None if none is."""
+        del batch
+        return None
+
     @property
     def cleaned(self) -> Side | None:
         """The side whose lines were cleaned before, if only one was."""
@@ -129,7 +135,7 @@ class PartOutput(ExitStack):
         self._bytes = dict.fromkeys(SIDES, 0)
         self._spill = None if task.spill is None else SpillWriter(task.spill)
         self._kind = None if task.spill is None else task.spill.comparisons[0].kind
-        self._notes = RejectNotes()
+        self._notes, self._refused = RejectNotes(), CleanCounts()
 
     def __enter__(self) -> PartOutput:
         for file in (self._kept, self._rejected, self._spill):
@@ -150,8 +156,19 @@ class PartOutput(ExitStack):
             self._bytes[side] += text_bytes(chosen.column(side)) + len(chosen)
         if self._spill is not None and self._kind is not None:
             self._spill.add(chosen, None if judged is None else judged.line_keys(self._kind, verdict.kept))
-        if len(chosen) == len(batch):
-            return
+        if len(chosen) < len(batch):
+            self._reject(batch, verdict)
+
+    def refuse(self, batch: pa.RecordBatch, verdict: Verdict) -> pa.RecordBatch:
+        """Rejects pairs that the rules do not judge; returns the others."""
+        dropped = Counter(verdict.reasons.to_pylist())
+        self._refused += CleanCounts(
+            dropped.total(), 0, dropped, {reason: {reason: n} for reason, n in dropped.items()}
+        )
+        self._reject(batch, verdict)
+        return batch.filter(pa.array(verdict.kept))
+
+    def _reject(self, batch: pa.RecordBatch, verdict: Verdict) -> None:
         rejected = verdict.rejected(batch)
         self._notes += notes_of(rejected, text=self._of.rejects != "none")
         if self._sample is not None:
@@ -163,7 +180,7 @@ class PartOutput(ExitStack):
         """Returns the result of the task. Requires that the files are closed."""
         sizes = self._bytes["source"], self._bytes["target"]
         kept, rejected = _written(self._kept, self._of, *sizes, last=self._last), _written(self._rejected, self._of)
-        return PartResult(counts, kept, rejected, notes=self._notes)
+        return PartResult(counts + self._refused, kept, rejected, notes=self._notes)
 
 
 def _written(

@@ -23,6 +23,7 @@ from nmt_prep.base.digests import seed_of
 from nmt_prep.base.errors import CleaningError, ComputedError
 from nmt_prep.base.sides import OTHER, SIDES, Side
 from nmt_prep.cleaning.chrf import best_by_chrf
+from nmt_prep.cleaning.rejects import Verdict, merged
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.config import ComputedValue, Config
 from nmt_prep.config.corpus import Translate
@@ -40,6 +41,8 @@ from nmt_prep.training.modifiers.draws import scrambled
 
 MADE = "made"  # The pass
 VERSION = 2  # To be increased if a pass would write other bytes
+_WRONG = "\t"  # The beginning of an answer with a wrong number of candidates, which the candidates cannot have
+_REASON = "candidates"
 _MOST_COPIES, _FEW = 0.1, 9  # The share and the number of texts that give no warning
 
 
@@ -94,9 +97,10 @@ class MadeTexts:
     texts: int = 0
     empty: int = 0
     copies: int = 0  # texts that are equal to the line that they were made from
+    miscounted: int = 0  # answers that have more or fewer candidates than promised
 
     def __add__(self, other: MadeTexts) -> MadeTexts:
-        return MadeTexts(self.texts + other.texts, self.empty + other.empty, self.copies + other.copies)
+        return MadeTexts(**merged(vars(self), vars(other)))
 
 
 @dataclass(frozen=True)
@@ -119,19 +123,30 @@ def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
             except ComputedError as error:
                 raise ComputedError(f"{task.maker.where}: {error}") from error
             empty, copies = pc.equal(pc.utf8_trim_whitespace(made), ""), pc.equal(made, given)
-            counts += MadeTexts(len(made), pc.sum(empty).as_py() or 0, pc.sum(copies).as_py() or 0)
+            found = (pc.sum(each).as_py() or 0 for each in (empty, copies, pc.starts_with(made, _WRONG)))
+            counts += MadeTexts(len(made), *found)
             file.write_batch(pa.record_batch([made], schema=schema))
             tick(len(batch))
     return counts
 
 
 def _chosen(task: TranslateTask, batch: pa.RecordBatch, text: Column, ranking: Column | None) -> pa.Array:
-    """Returns a batch's texts, one for each pair."""
-    real, settings, count = OTHER[task.maker.side], task.maker.settings, task.maker.value.candidates
+    """Returns a batch's texts, one for each pair; an answer with a wrong number of candidates gets a tab in front."""
+    real, count = OTHER[task.maker.side], task.maker.value.candidates
     texts = text.texts({real: batch.column(real)})
-    if count == 1:
-        return texts
-    candidates = texts.flatten()
+    right = pc.equal(pc.count_substring(texts, "\t"), count - 1)
+    whole = pc.all(right).as_py()
+    given, answers = (batch, texts) if whole else (batch.filter(right), texts.filter(right))
+    chosen = answers if count == 1 else _best(task, given, pc.split_pattern(answers, "\t").flatten(), ranking)
+    if whole:
+        return chosen
+    wrong = pc.binary_join_element_wise(pa.scalar("", texts.type), texts, pa.scalar(_WRONG, texts.type))
+    return pc.replace_with_mask(wrong, right, chosen)
+
+
+def _best(task: TranslateTask, batch: pa.RecordBatch, candidates: pa.Array, ranking: Column | None) -> pa.Array:
+    """Returns each pair's chosen candidate."""
+    real, settings, count = OTHER[task.maker.side], task.maker.settings, task.maker.value.candidates
     if settings.keep == "sample":
         rows = np.asarray(batch.column("row").to_numpy(), np.uint64)
         chosen = (scrambled(rows ^ np.uint64(task.salt)) % np.uint64(count)).astype(np.int64)
@@ -152,6 +167,17 @@ class MadeTask(PartTask):
 
     side: Side
     texts: tuple[Path, ...]  # files with the lines of the side, in order
+    candidates: int  # number of candidates that the program promised
+
+    def refused(self, batch: pa.RecordBatch) -> Verdict | None:
+        texts = batch.column(self.side)
+        wrong = pc.starts_with(texts, _WRONG)
+        if not pc.any(wrong).as_py():
+            return None
+        found = pc.count_substring(texts.filter(wrong), "\t").to_numpy().astype(np.float64)
+        reasons, sides = (pa.array([each] * len(found), pa.string()) for each in (_REASON, self.side))
+        kept = ~wrong.to_numpy(zero_copy_only=False)
+        return Verdict(kept, reasons, sides, found, np.full(len(found), float(self.candidates)))
 
     @property
     def cleaned(self) -> Side:
@@ -183,9 +209,15 @@ def make_pairs(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, Made
         texts: dict[Path, list[Path]] = {}
         for task in made[work.name]:
             texts.setdefault(task.part, []).append(task.output)
-        side = Maker.of(job.config, work.corpus).side
+        maker = Maker.of(job.config, work.corpus)
         tasks[work.name] = [
-            MadeTask(**vars(task), side=side, texts=tuple(texts[task.part.path])) for task in work.tasks(job, MADE)
+            MadeTask(
+                **vars(task),
+                side=maker.side,
+                texts=tuple(texts[task.part.path]),
+                candidates=maker.value.candidates,
+            )
+            for task in work.tasks(job, MADE)
         ]
     results = yield from PAIRS.run_groups(tasks, pairs_in(corpora))
     for work in corpora:
@@ -225,7 +257,11 @@ def copy_warnings(corpora: Sequence[CorpusWork], made: Mapping[str, MadeTexts]) 
     """Yields a warning for each corpus with many texts that are copies, or empty."""
     for work in corpora:
         counts = made.get(work.name, MadeTexts())
-        for what, number in (("empty", counts.empty), ("copies of the lines that they are made from", counts.copies)):
+        for what, number in (
+            ("empty", counts.empty),
+            ("copies of the lines that they are made from", counts.copies),
+            ("more or fewer texts than candidates promises", counts.miscounted),
+        ):
             if number > max(_MOST_COPIES * counts.texts, _FEW):
                 text = f"{number:,} of {counts.texts:,} translations are {what}; check the program of translate"
                 share = number / counts.texts

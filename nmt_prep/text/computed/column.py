@@ -156,10 +156,12 @@ class Column:
         return found
 
     def texts(self, text: Text) -> pa.Array:
-        """Returns the text of each pair or line: ``large_string``, or lists of them if there are several candidates."""
+        """Returns the text of each pair or line: ``large_string``, with tabs between candidates.
+
+        An answer may have more or fewer candidates than promised.
+        """
         values, places = self._values(text)
-        taken = values.take(pa.array(places))
-        return pc.split_pattern(taken, "\t") if self.value.candidates > 1 else taken
+        return values.take(pa.array(places))
 
     @contextmanager
     def writing(self, path: Path) -> Iterator[None]:

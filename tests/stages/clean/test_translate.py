@@ -29,6 +29,8 @@ FUNCTIONS = """
 import pyarrow as pa
 def several(source): return [[f"{text} {n}" for n in (1, 3, 2)] for text in source.to_pylist()]
 def last(source, target): return [int(text[-1]) for text in target.to_pylist()]
+UNEVEN = {"a": ["a 1", "a 3", "a 2"], "few": [*"fg"], "many": [*"fghi"]}
+def uneven(source): return [UNEVEN[text] for text in source.to_pylist()]
 def same(source): return [text.upper() for text in source.to_pylist()]
 """
 TEXT = {"program": "python3 toy.py", "input": "target", "output": "text", "batch": 2, "restarts": 0}
@@ -74,7 +76,7 @@ def test_only_lines_that_stay_are_translated_and_once(tmp_path: Path) -> None:
         (6, "duplicate_line", "c", 2),
     ]
     output = manifest(config, "clean").details
-    assert output["translations"] == {"train": {"m": {"texts": 3, "empty": 0, "copies": 0}}}
+    assert output["translations"] == {"train": {"m": {"texts": 3, "empty": 0, "copies": 0, "miscounted": 0}}}
     untranslated = output["untranslated"]["train"]["m"]
     assert (untranslated["pairs_in"], untranslated["pairs_out"]) == (8, 3)
     counts = manifest(config, "clean").counts
@@ -151,6 +153,24 @@ def test_a_candidate_replaces_the_target(tmp_path: Path, keep: object, made: Any
     assert (tmp_path / "run" / "sample" / "target.txt").read_text().splitlines() == chosen
 
 
+@pytest.mark.parametrize(("kept", "chosen"), [("first", "a 1"), ({"best": "chrf"}, "a 3")])
+def test_another_number_of_candidates_drops_a_pair(tmp_path: Path, kept: object, chosen: str) -> None:
+    corpus = write(tmp_path, "c", [("a", "a 3"), ("few", "f"), ("many", "m")])
+    up = {**SEVERAL, "python": "fn:uneven"}
+    config = run_of(
+        tmp_path, {**corpus, "translate": {"by": "up", "keep": kept}}, computed={"up": up}, sample={"made": True}
+    )
+    assert cleaned(config) == [("a", chosen)]
+    found = pairs_below(config, "rejected", "train", "source", "target", "rule", "column", "value", "threshold")
+    assert sorted(found) == [
+        ("few", "\tf\tg", "candidates", "target", 2, 3),
+        ("many", "\tf\tg\th\ti", "candidates", "target", 4, 3),
+    ]
+    output = manifest(config, "clean")
+    assert output.details["translations"]["train"]["c"]["miscounted"] == 2
+    assert (output.counts.pairs_in, output.counts.pairs_out, output.counts.dropped["candidates"]) == (3, 1, 2)
+
+
 @pytest.mark.parametrize(
     ("text", "reference", "percent"),
     [
@@ -187,7 +207,7 @@ def test_chrf_is_that_of_sacrebleu(text: str, reference: str, percent: float) ->
         (
             {},
             {"computed": {"bt": {**SEVERAL, "python": "fn:same", "input": None, "candidates": 1}}},
-            "same does not ta",
+            "same is not for the side target",
         ),
         ({}, {"clean": {"splits": ["dev"]}}, "pairs are made before they are cleaned; add train to clean.splits"),
         ({}, {"sample": {}}, "sample: programs make the source side of all corpora of train, .* set made: true"),
@@ -224,7 +244,7 @@ def test_provenance_and_faults_are_shown(tmp_path: Path) -> None:
     assert (row["source"], row["target"], row["made"], row["row"]) == ("B", "b", made, 12)
     text = (tmp_path / "run" / "report" / "summary.txt").read_text()
     table = [line.split() for line in text.splitlines() if "python3" in line]
-    assert table == [["train/m", "13", "none", "13", "10", "1", "3", "bt", "(python3", "toy.py,", "version", "7)"]]
+    assert table == [["train/m", "13", "none", "13", "10", "1", "0", "3", "bt", "(python3", "toy.py,", "version", "7)"]]
     assert "10 of 13 translations are empty; check the program of translate" in text
 
 

@@ -30,8 +30,8 @@ A config is one YAML 1.2 file. This page lists all its keys; [configs/](../confi
 from. Unknown keys and values that are not allowed are errors, and the message lists all of them.
 
 - `nmt-prep schema` prints the JSON schema, with which editors complete and check the YAML.
-- A dot leads into a mapping: `dedup.keep` is the key `keep` in `dedup`. A `*` stands for any name, and `[]` for each item
-  in a list.
+- A dot leads into a mapping: `dedup.keep` is the key `keep` in `dedup`. A `*` stands for any name, and `[]` for each
+  item in a list.
 - Each key has an anchor: `config.md#clean.dedup.keep` links to a section's key, `config.md#seed` to a top-level key.
 
 ## Amounts

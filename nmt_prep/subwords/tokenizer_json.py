@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,14 +30,15 @@ SURROGATE = re.compile("[\ud800-\udfff]")  # A lone surrogate, which UTF-8 canno
 _Name = TypeVar("_Name", bound=str | bytes)
 _Result = TypeVar("_Result")
 
+_EXACT = 16  # Characters of a number that is read exactly in any way
 _DEEPEST = 100  # Maximum nesting depth in a file; deeper nesting could end recursive functions
 
 
 def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:
     """Returns the object that a JSON file contains; messages name the file ``where``."""
     try:
-        parsed = json.loads(text_of(where, data))
-    except (json.JSONDecodeError, RecursionError) as error:
+        parsed = json.loads(text_of(where, data), parse_float=_read_float)
+    except (ValueError, RecursionError) as error:
         raise VocabularyError(f"{where} is not valid JSON ({error}); fetch the file again") from error
     if not isinstance(parsed, dict):
         raise VocabularyError(f"{where} is JSON, but not an object; check that this is the vocabulary")
@@ -47,6 +49,19 @@ def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:
         if not level:
             return parsed
     raise VocabularyError(f"{where} is JSON of more than {_DEEPEST} levels; check that this is the vocabulary")
+
+
+def _read_float(text: str) -> float:
+    """Returns a number as tokenizers reads it: its last bit, which decides between equal sums of scores, may differ."""
+    if len(text) <= _EXACT and "e" not in text.lower():
+        return float(text)
+    number, _, exponent = text.lower().partition("e")
+    whole, _, fraction = number.lstrip("-").partition(".")
+    digits = (whole + fraction).lstrip("0")
+    kept = next(part for part in (digits[:20], digits[:19]) if int(part or 0) < 1 << 64)
+    power = int(exponent or 0) - len(fraction) + len(digits) - len(kept)
+    value = float(int(kept or 0))
+    return math.copysign(value * float(f"1e{power}") if power >= 0 else value / float(f"1e{-power}"), float(text))
 
 
 def text_of(where: str | Path, data: bytes) -> str:

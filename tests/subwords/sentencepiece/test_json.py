@@ -13,7 +13,7 @@ from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords import dialect_in
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
-from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece
+from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece, parse_json
 from tests.subwords.sentencepiece.json_models import (
     COLLAPSE,
     STRIP_RIGHT,
@@ -90,6 +90,20 @@ def test_merges_apply_in_the_order_of_the_file() -> None:
     assert pieces(llama(), "ab é") == ["▁ab", "▁", "<0xC3>", "<0xA9>"]
     model = {**BPE, "merges": [["a", "b"], ["▁", "a"], ["▁a", "b"]]}
     assert pieces(llama(model=model), "ab a") == ["▁", "ab", "▁a"]
+
+
+def test_scores_are_read_with_the_last_bit_of_the_library() -> None:
+    model = unigram({"d": -4.529283631159078, "dd": -7.6997821729704325})
+    parts = content(model, None, metaspace("never"), tokens=special_tokens(model))
+    assert pieces(parts, "ddddd") == ["d", "dd", "dd"]
+    numbers = {
+        "1.25": 1.25,
+        "-0.0000000000000000012345": -1.2345e-18,
+        "12345678901234567890123.5": 1.2345678901234568e22,
+    }
+    assert {text: parse_json("x", f'{{"x": {text}}}'.encode())["x"] for text in numbers} == numbers
+    with pytest.raises(VocabularyError, match="x is not valid JSON"):
+        parse_json("x", f'{{"x": 1.5e{"9" * 5000}}}'.encode())
 
 
 def test_unknown_text_is_joined_within_a_pretoken_only() -> None:

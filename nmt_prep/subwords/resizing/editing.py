@@ -24,6 +24,7 @@ from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.files import to_tokenizer_json
 from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenizer, spelled, unspelled
+from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 from nmt_prep.subwords.sentencepiece.model_file import PieceType, fields, message
 from nmt_prep.subwords.sentencepiece.numbering import with_numbering
@@ -255,6 +256,13 @@ class _Ranks(EditableVocabulary):
         texts = [*map(spelled, vocabulary.tokens)]
         super().__init__(where, texts, vocabulary.merges, (len(text) == 1 for text in texts))
         ranks = 1 + max(number for number, text in enumerate(texts) if text)
+        known = [each for each in TIKTOKEN_ENCODINGS.values() if each.specials == vocabulary.specials]
+        if vocabulary.specials and not known:
+            self.fixed_ids_reason = "it was pruned, so its special tokens follow the ranks; use a tokenizer.json"
+        elif known and ranks not in [each.size for each in known]:
+            raise VocabularyError(
+                f"{where}: the ranks were extended, so their special tokens' IDs would move now; use a tokenizer.json"
+            )
         self.fixed[min([ranks, *vocabulary.specials.values()]) :] = True  # the ids of special tokens follow the ranks
 
     def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:

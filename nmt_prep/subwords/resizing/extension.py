@@ -26,7 +26,7 @@ from nmt_prep.subwords.resizing.editing import EditableVocabulary, NewPiece
 from nmt_prep.subwords.tokenizer import Tokenizer
 from nmt_prep.subwords.tokenizer_json import SPACE
 
-_WORDS = r" ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+"  # Only letters are merged
+_WORDS = r" ?[^\s]+|\s+"  # With punctuation, beside which a word may have other pieces than alone
 
 _MARGIN = 0.01  # of a new unigram piece's score; larger than the rounding of score sums in long lines
 _MOST_BYTES = 4  # of a character

@@ -16,7 +16,7 @@ from nmt_prep.base.errors import VocabularyError
 from nmt_prep.subwords import ByteBPETokenizer, Tokenizer, load_tokenizer
 from nmt_prep.subwords.dialect import CountColumns
 from nmt_prep.subwords.resizing import NewPiece, editable, learned_pieces, piece_rate, word_counts
-from tests.subwords.resizing.test_pruning import check_library
+from tests.subwords.resizing.test_pruning import check_library, pruned
 from tests.subwords.resizing.texts import LANGUAGES
 from tests.subwords.sentencepiece.json_models import SPECIAL, added, bpe, content, data, metaspace, unigram
 from tests.subwords.sentencepiece.models import trained
@@ -137,6 +137,9 @@ def test_neighbours_in_the_words_of_other_languages_are_not_merged(tmp_path: Pat
     old, tokenizer, new = extended(tmp_path / "copy.model", ["wiwi toto"] * 9, 4, others=["wiwi"])
     assert not [piece.text for piece in new if "wi" in piece.text]
     assert tokenizer.encode("wiwi") == old.encode("wiwi")
+    path = model(tmp_path, model_type="bpe", size=40, treat_whitespace_as_suffix=True)
+    old, tokenizer, new = extended(path, ["weka weto"] * 9, 4, others=["we, lo"])  # alone, "we" ends in "e▁"
+    assert tokenizer.encode("we,") == old.encode("we,")
 
 
 def test_a_unigram_piece_has_the_score_of_its_parts_and_a_margin(tmp_path: Path) -> None:
@@ -158,8 +161,14 @@ def test_ranks_and_published_models(shared: Path, tmp_path: Path) -> None:
         old, tokenizer, new = extended(path, LANGUAGES[12:] * 3, 30, others=LANGUAGES[:12])
         assert len(new) == 30
         assert tokenizer.encode_batch(LANGUAGES[:12]).to_lists() == old.encode_batch(LANGUAGES[:12]).to_lists()
+    with pytest.raises(VocabularyError, match="x: the ranks were extended, so their special tokens' IDs would move"):
+        editable(tokenizer, path, "x")
+    path.write_bytes((shared / "golden" / "published" / name).read_bytes())
     with pytest.raises(VocabularyError, match=r"tiktoken's ranks contain no special tokens; use a tokenizer\.json"):
         extended(path, [], 0, tokens=["<2am>"])
+    _, few = pruned(path, LANGUAGES)
+    assert "it was pruned, so" in str(editable(few, path, "x").fixed_ids_reason)
+    assert pruned(path, LANGUAGES[:6])[1].pieces[-1] == "<|endofprompt|>"
 
 
 def test_merges_are_those_of_training_if_symbols_are_bytes() -> None:

@@ -181,6 +181,9 @@ class Translate(Section):
         Discriminator(_form),
     ] = "first"
     """first, sample, or {best: …}: the candidate to keep; sample picks one at random"""
+    context: Count = Field(0, ge=0, le=100)
+    """an integer from 0 to 100: how many lines of the same document the program gets before each line, with tabs
+    between them; it writes the translation of the last one"""
 
     @property
     def best(self) -> str:

@@ -412,6 +412,8 @@ class Config(Section):
             yield f": computed.{made.by}.input is {value.input or 'pair'}; {wanted}"
         if made.keep != "first" and value.candidates == 1:
             yield f".keep chooses among candidates, and computed.{made.by}.candidates is 1"
+        if made.context and corpus.document is None:
+            yield ".context takes lines of the same document; give document, the name of each line's document"
         number = self.computed.get(made.best)
         if made.best == "chrf":
             if len(sides) == 1:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from nmt_prep.base.artefacts import writing
 from nmt_prep.base.errors import CleaningError, ComputedError
-from nmt_prep.base.sides import SIDES
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.computed_rules import SCORE, ComputedUse
 from nmt_prep.cleaning.leaks import verdict_of
 from nmt_prep.cleaning.presets import Cleaning
@@ -63,6 +63,11 @@ class SliceTask:
             chosen = batch[max(self.first - at, 0) : max(end - at, 0)]
             at += len(batch)
             yield from (chosen[begin : begin + _BATCH_PAIRS] for begin in range(0, len(chosen), _BATCH_PAIRS))
+
+    def given(self, sides: Sequence[Side]) -> Iterator[dict[Side, pa.Array]]:
+        """Yields the texts that the program gets."""
+        for batch in self.batches():
+            yield {side: batch.column(side) for side in sides}
 
 
 def slices(part: PairFile, stem: str) -> Iterator[tuple[str, int, int]]:
@@ -165,8 +170,8 @@ def counted(shown: str, tasks: Sequence[tuple[SliceTask, Column]]) -> TextsLeft:
     """Returns the exact numbers of texts; upper bounds if they are too many to compare."""
     keys, known = [np.zeros((0, 2), np.uint64)], 0
     for task, column in tasks:
-        for batch in task.batches():
-            every, new = column.count({side: batch.column(side) for side in column.sides})
+        for text in task.given(column.sides):
+            every, new = column.count(text)
             keys.append(new)
             known += len(every) - len(new)
     missing = sum(map(len, keys))

@@ -8,7 +8,7 @@ killed, or that has more corpora, translates only new lines.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -87,7 +87,8 @@ class Maker:
         """The settings that the pairs depend on."""
         ranking = None if self.ranking is None else self.ranking.definition
         keep = self.settings.best or self.settings.keep
-        return {"text": self.value.definition, "keep": keep, "ranking": ranking, "version": VERSION}
+        context = {"context": self.settings.context} if self.settings.context else {}
+        return {"text": self.value.definition, "keep": keep, "ranking": ranking, **context, "version": VERSION}
 
 
 @dataclass(frozen=True)
@@ -110,16 +111,35 @@ class TranslateTask(SliceTask):
     maker: Maker
     salt: int
 
+    def given(self, sides: Sequence[Side]) -> Iterator[dict[Side, pa.Array]]:
+        for _, text in self.batches_in_context():
+            yield {sides[0]: text}
+
+    def batches_in_context(self) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
+        """Yields the pairs, and their lines on the real side after the lines before them in their documents."""
+        real, context = OTHER[self.maker.side], self.maker.settings.context
+        if not context:
+            yield from ((batch, batch.column(real)) for batch in self.batches([*SIDES, "row"]))
+            return
+        skipped, before = min(self.first, context), None
+        wider = replace(self, first=self.first - skipped, pairs=self.pairs + skipped)
+        for batch in wider.batches([*SIDES, "row", "document"]):
+            own = pa.table({"line": batch.column(real), "document": batch.column("document").cast(pa.string())})
+            lines = own if before is None else pa.concat_tables([before, own])
+            text = _with_context(lines.combine_chunks(), context)[-len(batch) :]
+            yield batch[skipped:], text[skipped:]
+            skipped, before = max(skipped - len(batch), 0), lines[-context:]
+
 
 def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
     """Writes the texts for a slice of a part. It ticks for each pair."""
     counts, (text, ranking) = MadeTexts(), task.maker.columns(task.of.context)
     schema = pa.schema([pa.field(task.maker.side, pa.string())])
     with atomic_write(task.output) as beside, writing(task.output), pa.ipc.new_file(str(beside), schema) as file:
-        for batch in task.batches([*SIDES, "row"]):
+        for batch, lines in task.batches_in_context():
             given = batch.column(OTHER[task.maker.side])
             try:
-                made = _chosen(task, batch, text, ranking).cast(pa.string())
+                made = _chosen(task, batch, text.texts({OTHER[task.maker.side]: lines}), ranking).cast(pa.string())
             except ComputedError as error:
                 raise ComputedError(f"{task.maker.where}: {error}") from error
             empty, copies = pc.equal(pc.utf8_trim_whitespace(made), ""), pc.equal(made, given)
@@ -130,10 +150,24 @@ def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
     return counts
 
 
-def _chosen(task: TranslateTask, batch: pa.RecordBatch, text: Column, ranking: Column | None) -> pa.Array:
+def _with_context(lines: pa.Table, context: int) -> pa.Array:
+    """Returns each line after the lines before it in its document, with tabs between them."""
+    line = pc.replace_substring(lines.column("line").combine_chunks().cast(pa.large_string()), "\t", " ")
+    document = lines.column("document").combine_chunks()
+    joined, same = line, np.ones(len(line), np.bool_)
+    for back in range(1, min(context, len(line) - 1) + 1):
+        equal = pc.equal(document[back:], document[:-back]).fill_null(False).to_numpy(zero_copy_only=False)
+        same &= np.concatenate([np.zeros(back, np.bool_), equal])
+        before = pa.concat_arrays([line[:back], line[:-back]])
+        joined = pc.if_else(
+            pa.array(same), pc.binary_join_element_wise(before, joined, pa.scalar("\t", line.type)), joined
+        )
+    return joined
+
+
+def _chosen(task: TranslateTask, batch: pa.RecordBatch, texts: pa.Array, ranking: Column | None) -> pa.Array:
     """Returns a batch's texts, one for each pair; an answer with a wrong number of candidates gets a tab in front."""
-    real, count = OTHER[task.maker.side], task.maker.value.candidates
-    texts = text.texts({real: batch.column(real)})
+    count = task.maker.value.candidates
     right = pc.equal(pc.count_substring(texts, "\t"), count - 1)
     whole = pc.all(right).as_py()
     given, answers = (batch, texts) if whole else (batch.filter(right), texts.filter(right))

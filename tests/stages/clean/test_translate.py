@@ -14,6 +14,7 @@ from nmt_prep.pipeline.drivers import Share
 from nmt_prep.runs import runner, viewing
 from nmt_prep.runs.checks import check_config
 from nmt_prep.runs.trial.data import trial_data
+from nmt_prep.stages.clean import computed
 from tests.stages.cleaning import SHORT, cleaned, made_in_three_ways, pairs_below, write
 from tests.stages.compile.test_slices import files_of, small_slices
 from tests.stages.runs import BT, config_of, manifest, run, run_of, settings_of
@@ -31,6 +32,7 @@ def several(source): return [[f"{text} {n}" for n in (1, 3, 2)] for text in sour
 def last(source, target): return [int(text[-1]) for text in target.to_pylist()]
 UNEVEN = {"a": ["a 1", "a 3", "a 2"], "few": [*"fg"], "many": [*"fghi"]}
 def uneven(source): return [UNEVEN[text] for text in source.to_pylist()]
+def shown(target): return [text.replace("\t", "|") for text in target.to_pylist()]
 def same(source): return [text.upper() for text in source.to_pylist()]
 """
 TEXT = {"program": "python3 toy.py", "input": "target", "output": "text", "batch": 2, "restarts": 0}
@@ -153,6 +155,23 @@ def test_a_candidate_replaces_the_target(tmp_path: Path, keep: object, made: Any
     assert (tmp_path / "run" / "sample" / "target.txt").read_text().splitlines() == chosen
 
 
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_a_program_may_get_the_lines_before_of_the_same_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(computed, "SLICE_PAIRS", size)
+    (tmp_path / "docs").write_text("p\np\np\np\nq\nq\np\n")
+    mono = lines(tmp_path, "m", *"abcdefg", translate={"by": "bt", "context": 2}, document={"url": "docs"})
+    made = {"bt": {"python": "fn:shown", "input": "target", "output": "text"}}
+    config = config_of(tmp_path, mono, computed=made, clean=SHORT, sample={"made": True})
+    run(config, until="compile")
+    for name in ("clean-first", "clean"):
+        runner.run_share(config, Share(name, 0, 1))
+    assert [left.texts for left in runner.computed_left(config)] == [7]
+    run(config)
+    assert [source for source, _ in cleaned(config)] == ["a", "a|b", "a|b|c", "b|c|d", "e", "e|f", "g"]
+
+
 @pytest.mark.parametrize(("kept", "chosen"), [("first", "a 1"), ({"best": "chrf"}, "a 3")])
 def test_another_number_of_candidates_drops_a_pair(tmp_path: Path, kept: object, chosen: str) -> None:
     corpus = write(tmp_path, "c", [("a", "a 3"), ("few", "f"), ("many", "m")])
@@ -211,6 +230,7 @@ def test_chrf_is_that_of_sacrebleu(text: str, reference: str, percent: float) ->
         ),
         ({}, {"clean": {"splits": ["dev"]}}, "pairs are made before they are cleaned; add train to clean.splits"),
         ({}, {"sample": {}}, "sample: programs make the source side of all corpora of train, .* set made: true"),
+        ({"translate": {"by": "bt", "context": 1}}, {}, "context takes lines of the same document; give document"),
         ({"role": "vocab"}, {}, "translate makes pairs, and a corpus of role vocab has none"),
         (
             {"url": {"source": "m", "target": "m2"}},

@@ -145,12 +145,11 @@ class Limits(Stage[LimitsOutput, Limited]):
             corpora[split][corpus] = corpora[split].get(corpus, CleanCounts()) + result.counts
             notes[split][corpus] = notes[split].get(corpus, RejectNotes()) + result.notes
             parts[split] += [] if result.kept is None else [result.kept]
-        for split, by_name in corpora.items():
-            for name, counts in by_name.items():
-                if not counts.pairs_out:
-                    raise CleaningError(
-                        f"limits.pieces drops all {counts.pairs_in:,} pairs of splits.{split}.{name}; raise max"
-                    )
+        for name, counts in corpora["train"].items():
+            if not counts.pairs_out:
+                raise CleaningError(
+                    f"limits.pieces drops all {counts.pairs_in:,} pairs of splits.train.{name}; raise max"
+                )
         total = reduce(add, (counts for by_name in corpora.values() for counts in by_name.values()), CleanCounts())
         digests = {file.file: file.sha256 or "" for listed in parts.values() for file in listed}
         digests |= {f"../{REJECTED_PIECES}/{file.file}": file.sha256 or "" for file in rejected}

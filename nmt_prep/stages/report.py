@@ -244,7 +244,8 @@ def _flow(job: Job, profile: Json) -> Json:
     limited = job.read(Limits) if job.config.limits.pieces is not None else None
     sizes = _text_bytes(job.read(Compile).parts)
     left = {} if cleaned is None else _text_bytes(cleaned.parts)
-    last = _text_bytes({**(divided.parts if divided else {}), **(limited.parts if limited else {})})
+    changed = {**(divided.parts if divided else {}), **(limited.parts if limited else {})}
+    last = _text_bytes(changed)
     rejected = {} if cleaned is None else job.observed(Clean).rejected
 
     def flow(split: str, corpus: str) -> Json:
@@ -259,7 +260,7 @@ def _flow(job: Job, profile: Json) -> Json:
             sizes.get((split, corpus), last.get((split, corpus), 0)),
             None if counts is None else {**as_json(counts), "bytes": left[split, corpus]},
             rejected[split][corpus].bytes if counts is not None else {},
-            {"dropped": later, "bytes": last[split, corpus]} if (split, corpus) in last else None,
+            {"dropped": later, "bytes": last.get((split, corpus), 0)} if split in changed else None,
             profile.get(split, {}).get(corpus),
         )
 

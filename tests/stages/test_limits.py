@@ -40,6 +40,7 @@ def config(directory: Path, limits: dict[str, Any], **more: Any) -> Any:
         ({"max": 5}, [0, 1, 2, 4, 5, 6], [7]),
         ({"ratio": 1.5}, [0, 1, 4, 6], [3, 7]),  # a ratio equal to the limit stays
         ({"min": 2, "max": 6, "ratio": None}, [1, 2, 4, 6], [7]),
+        ({"max": 3}, [0, 1, 5, 6], []),
     ],
 )
 def test_train_and_what_is_held_out_of_it_are_limited(
@@ -50,8 +51,8 @@ def test_train_and_what_is_held_out_of_it_are_limited(
     outputs = outputs_in(made.run_dir, STAGES, made)
     dropped = {*range(8)} - {*train, *valid}
     for split, rows in (("train", train), ("valid", valid)):
-        (part,) = pair_files(outputs)[split]
-        assert [row for batch in part.batches() for row in batch["row"].to_pylist()] == rows
+        parts = pair_files(outputs)[split]
+        assert [row for part in parts for batch in part.batches() for row in batch["row"].to_pylist()] == rows
         assert len(lines_of(tmp_path / "run" / "outputs" / "text" / f"{split}-00000-of-00001.en")) == len(rows)
     for row in dropped:
         split = "valid" if row in (3, 7) else "train"

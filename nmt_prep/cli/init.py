@@ -48,7 +48,7 @@ _T = TypeVar("_T")
 _Preset = Literal["none", "light", "standard", "strict"]
 _PACKED = r"(\.(gz|bz2|xz|zst))?"
 _CORPUS = "an ID (opus:…, mtdata:…, sacrebleu:…, hf:…), a file, SOURCE,TARGET for two files, or ARCHIVE::SOURCE,TARGET"
-_RECIPE = "A recipe of nmt_prep, which is a whole config, or one of mtdata, which names corpora."
+_RECIPE = "A recipe of nmt_prep (docs/recipes.md), which is a whole config, or one of mtdata, which names corpora."
 _QUESTION = """\
 Training corpora, one per line; an empty line ends the list:
   opus:Europarl/v8                a corpus of OPUS (https://opus.nlpl.eu)
@@ -173,9 +173,9 @@ def _mtdata_recipe(name: str) -> MtdataRecipe:
     try:
         return catalogues.mtdata_recipe(name)
     except ConfigError as error:
-        if near := did_you_mean(name, _own_recipes()):
-            raise ConfigError(f"{error}{near}; docs/recipes.md lists the recipes of nmt_prep") from None
-        raise
+        own = _own_recipes()
+        near = did_you_mean(name, own) or f"; nmt_prep has {', '.join(own)}"
+        raise ConfigError(f"{error}{near}; docs/recipes.md describes them") from None
 
 
 def _languages(text: str | None, recipe: MtdataRecipe | None, *, ask: bool) -> Languages:

@@ -257,7 +257,8 @@ def against_problems(
             yield f"{entry!r} is a split, which a stream does not have; name files (file:…) and IDs (sacrebleu:…)"
         elif entry not in splits:
             meant = did_you_mean(entry, [*splits, f"{FILE}{entry}", f"{SACREBLEU}{entry}"])
-            yield f"there is no split {entry!r} (splits: {', '.join(splits)}; files are named file:…){meant}"
+            known = f"splits: {', '.join(splits)}; files are named file:…; splits that hold_out makes come later"
+            yield f"there is no split {entry!r} ({known}){meant}"
 
 
 def is_id(entry: str) -> bool:

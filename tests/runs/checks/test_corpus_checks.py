@@ -432,7 +432,7 @@ def test_sections_without_problems(clean: Any) -> None:
         *(
             ({"decontaminate": {"against": against}}, f"clean.decontaminate.against: {problem}")
             for against, problem in (
-                (["dve"], "there is no split 'dve' (splits: train, dev; files are named file:…); did you mean 'dev'?"),
+                (["dve"], "there is no split 'dve' (splits: train, dev; files are named file:…; splits that hold_out "),
                 (["train"], "names all splits that are cleaned (train); nothing is compared with them"),
                 (["file:"], "file: must be followed by a path"),
                 (["dev", "dev"], "found a list of 2; allowed: a list of different"),

@@ -263,7 +263,7 @@ def example(value: Mapping[str, Any], paths: Sequence[str]) -> str:
 
 def _code(text: str) -> str:
     """Marks characters as code that Markdown would take for markup."""
-    return re.sub(r"\{[^{}]*\}|<[^<>]*>|\*", r"`\g<0>`", text)
+    return re.sub(r"\{(?:[^{}]|\{[^{}]*\})*\}|<[^<>]*>|\*", r"`\g<0>`", text)
 
 
 def _default(value: Mapping[str, Any], required: bool) -> str:

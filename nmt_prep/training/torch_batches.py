@@ -218,7 +218,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         split: name of the split.
         features: ``hf``, ``nmt``, ``t2t`` or ``causal``.
         nested: return IDs as nested tensors with layout ``torch.jagged`` instead of padded ones, and no
-        ``attention_mask``.
+            ``attention_mask``.
         sos_id: the id that begins the decoder's input, in place of the vocabulary's own or its padding id.
         corpus_ids: also return each pair's corpus index in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or with
             packed rows ``[rows, maximum pairs per row]``, padded with -1. In a run with several language pairs, batches

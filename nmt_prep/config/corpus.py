@@ -182,8 +182,8 @@ class Translate(Section):
     ] = "first"
     """first, sample, or {best: …}: the candidate to keep; sample picks one at random"""
     context: Count = Field(0, ge=0, le=100)
-    """an integer from 0 to 100: how many lines of the same document the program gets before each line, with tabs
-    between them; it writes the translation of the last one"""
+    """an integer from 0 to 100: maximum number of earlier lines of the document that the program gets in front of each
+    line, separated by tabs"""
 
     @property
     def best(self) -> str:

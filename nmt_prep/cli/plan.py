@@ -126,13 +126,20 @@ def _print_notes(console: SafeConsole, config: Config) -> None:
         console.print(line, soft_wrap=True)
 
 
+_COUNTED = {
+    "corpus": "pair number divisible by",
+    "split": "pair number in train divisible by",
+    "lines": "line number in train divisible by",
+}
+
+
 def _divisions(config: Config) -> Iterator[str]:
     """Yields what each corpus gives up after cleaning, with the numbers of pairs if they are known."""
     outputs = outputs_in(config.run_dir, [divide.Divide], config)
     dropped = outputs.read(divide.Divide).dropped if outputs.manifests else {}
     for split, corpus in config.corpora:
         what = [
-            (f"{each.pairs:,} pairs" if each.every is None else f"every pair number divisible by {each.every}")
+            (f"{each.pairs:,} pairs" if each.every is None else f"every {_COUNTED[each.positions]} {each.every}")
             + f" held out for {each.split}{' (duplicates stay)' if each.duplicates == 'keep' else ''}"
             for each in corpus.hold_out
         ]

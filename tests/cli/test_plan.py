@@ -34,6 +34,20 @@ def test_reasons_are_given_and_nothing_runs(tmp_path: Path) -> None:
     assert tree(tmp_path / "run") == before
 
 
+def test_hold_outs_and_limits_are_listed(tmp_path: Path) -> None:
+    path = write_config(tmp_path, pairs=30)
+    data = yaml.safe_load(path.read_text())
+    every = [{"every": 4, "positions": positions, "split": positions} for positions in ("corpus", "split", "lines")]
+    data["splits"]["train"][0] |= {"hold_out": [{"pairs": 5, "duplicates": "keep"}, *every], "limit": 9}
+    path.write_text(yaml.safe_dump(data))
+    name = data["splits"]["train"][0]["name"]
+    assert nmt_prep("plan", path).stdout.splitlines()[-1] == (
+        f"- splits.train.{name}: 5 pairs held out for dev (duplicates stay), every pair number divisible by 4 held out for "
+        "corpus, every pair number in train divisible by 4 held out for split, every line number in train divisible by 4 "
+        "held out for lines, at most 9 pairs stay"
+    )
+
+
 def rules(directory: Path, clean: dict[str, Any] | None) -> str:
     """Returns what ``--show-rules`` prints for a section ``clean``; None for no section."""
     path = write_config(directory, pairs=10)

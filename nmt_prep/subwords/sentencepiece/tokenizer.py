@@ -348,7 +348,7 @@ class SentencePieceTokenizer(Tokenizer):
     def segment(self, lines: pa.Array, threads: int | None = None) -> pa.Array:
         """Returns lines as pieces separated by spaces, with unknown text as it is, as spm_encode writes them."""
         rows = self.encode_batch(lines, threads)
-        made = PieceText(self).lines(rows, check=False)
+        made = self._piece_text.lines(rows, check=False)
         places = np.flatnonzero(rows.values == self.unk_id)
         numbers = np.unique(np.searchsorted(rows.offsets, places, side="right") - 1)
         if not len(numbers) or not isinstance(self._engine, NativeModel):
@@ -359,6 +359,10 @@ class SentencePieceTokenizer(Tokenizer):
         mask = np.zeros(len(rows), np.bool_)
         mask[numbers] = True
         return pc.replace_with_mask(made, pa.array(mask), pa.array(filled, pa.large_string()))
+
+    @functools.cached_property
+    def _piece_text(self) -> PieceText:
+        return PieceText(self)
 
     def _filled(self, ids: list[int], text: str) -> str:
         """Returns the pieces of a normalized text, with the text between its neighbours for an unknown piece."""

@@ -214,7 +214,7 @@ class Config(Section):
     seed: int = Field(ge=0, lt=2**63)
     """an integer >= 0: the seed for the sample, the shuffle and other random choices"""
     splits: dict[Name, Annotated[tuple[Corpus, ...], Field(min_length=1)]]
-    """lists of corpora by split: train is required, others are optional"""
+    """lists of corpora by split: the split train is required"""
     download: DownloadSettings = Field(default_factory=lambda: DownloadSettings())
     """a mapping: how files are fetched"""
     extract: ExtractSettings = Field(default_factory=lambda: ExtractSettings())

@@ -202,11 +202,11 @@ def _comparison(job: Job) -> Json:
     languages = {corpus.name: corpus.pair or config.languages for corpus in config.directed(split)}
     left = dict.fromkeys(languages, COMPARED_PAIRS)
     for part in pair_files(job)[split]:
-        for batch in part.batches(columns=SIDES) if left[part.corpus] else ():
+        for batch in part.batches(columns=SIDES):
             for side in SIDES:
                 lines = strip_lines(batch.column(side)[: left[part.corpus]])
                 texts.setdefault((side, getattr(languages[part.corpus], side)), []).append(lines)
-            left[part.corpus] -= min(left[part.corpus], len(batch))
+            left[part.corpus] -= len(lines)
             if not left[part.corpus]:
                 break
     fits = {

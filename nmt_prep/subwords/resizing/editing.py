@@ -150,7 +150,8 @@ class _JsonFile(EditableVocabulary):
         if isinstance(tokenizer, ByteBPETokenizer):
             vocabulary = tokenizer.vocabulary
             normal = Pretokenizer(vocabulary.pretokenization).normal
-            content = content if "model" in content else json.loads(to_tokenizer_json(vocabulary))
+            if not isinstance(content.get("model"), dict):  # OpenAI's files, in which it may be a token
+                content = json.loads(to_tokenizer_json(vocabulary))
             texts = [*map(spelled, vocabulary.tokens)]
             super().__init__(where, texts, vocabulary.merges, (len(text) == 1 for text in texts))
         else:

@@ -213,6 +213,15 @@ def test_pieces_that_a_numbering_lacks_keep_their_parts(tmp_path: Path) -> None:
     assert [*new.pieces] == ["</s>", "<unk>", "▁", "a", "b", "c", "abc"]
 
 
+def test_openais_files_become_a_tokenizer_json(tmp_path: Path) -> None:
+    ByteBPETokenizer.train(["model"] * 9, 262).save(tmp_path, format="openai")
+    old = load_tokenizer(tmp_path / "encoder.json")
+    vocabulary = editable(old, tmp_path / "encoder.json", "x")
+    kept = kept_ids(vocabulary, old, np.zeros(len(old), np.int64), 1, [old.piece_id("model")])
+    (tmp_path / "tokenizer.json").write_bytes(vocabulary.edited(kept))
+    assert load_tokenizer(tmp_path / "tokenizer.json").pieces == old.pieces
+
+
 def test_a_damaged_post_processor_is_refused(tmp_path: Path) -> None:
     small_tokenizer().save(tmp_path / "tokenizer.json")
     file = json.loads((tmp_path / "tokenizer.json").read_bytes())

@@ -46,14 +46,7 @@ from nmt_prep.stages.vocab.vocab_existing import (
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.dialect import CountColumns, read_counts, write_counts
 from nmt_prep.subwords.facts import DescribedVocabulary, describe_vocabulary
-from nmt_prep.subwords.resizing import (
-    NewPiece,
-    editable,
-    kept_ids,
-    learned_pieces,
-    piece_rate,
-    word_counts,
-)
+from nmt_prep.subwords.resizing import Learning, NewPiece, editable, kept_ids, piece_rate, word_counts
 
 _SHOWN, _SHOWN_CHARACTERS = 3, 80  # Number of changed texts that are shown, and how many characters of each
 _HELD_OUT = 20  # One of so many train lines is not learned from, but shows what an extension changes
@@ -204,17 +197,10 @@ class _Group:
         rates = {name: piece_rate(self.tokenizer, self._words([name]), threads) for name in languages}
         known = sorted(languages, key=lambda name: (rates[name], name))[: len(languages) > 1]
         self.learned = [name for name in languages if name not in known]
-        return learned_pieces(
-            self._edited[first],
-            self.tokenizer,
-            self._words(self.learned),
-            self._words(known),
-            options.size,
-            options.tokens,
-            lambda new: self.written(np.arange(len(self.tokenizer)), new)[first],
-            characters=options.characters,
-            threads=threads,
-        )
+        edited, words, known_words = self._edited[first], self._words(self.learned), self._words(known)
+        learning = Learning(edited, self.tokenizer, words, known_words, threads)
+        every = np.arange(len(self.tokenizer))
+        return learning.pieces(options, lambda new: self.written(every, new)[first])
 
     def _words(self, languages: Sequence[str]) -> CountColumns:
         counts = word_counts(self.tokenizer)

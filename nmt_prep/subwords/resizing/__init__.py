@@ -4,15 +4,7 @@
 """
 
 from nmt_prep.subwords.resizing.editing import EditableVocabulary, NewPiece, editable
-from nmt_prep.subwords.resizing.extension import learned_pieces, piece_rate, word_counts
+from nmt_prep.subwords.resizing.extension import Learning, piece_rate, word_counts
 from nmt_prep.subwords.resizing.pruning import kept_ids
 
-__all__ = [
-    "EditableVocabulary",
-    "NewPiece",
-    "editable",
-    "kept_ids",
-    "learned_pieces",
-    "piece_rate",
-    "word_counts",
-]
+__all__ = ["EditableVocabulary", "Learning", "NewPiece", "editable", "kept_ids", "piece_rate", "word_counts"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 from _nmt_prep_core import bpe_learn_merges
 
 from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.config.vocab import ExtendSettings
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.pretokenization import spelled
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts
@@ -43,38 +45,84 @@ def word_counts(tokenizer: Tokenizer) -> PretokenCounts:
     return PretokenCounts(_WORDS)
 
 
-def learned_pieces(
-    vocabulary: EditableVocabulary,
-    tokenizer: Tokenizer,
-    words: CountColumns,
-    known: CountColumns,
-    size: int,
-    tokens: Sequence[str],
-    loaded: Callable[[Sequence[NewPiece]], Tokenizer],
-    *,
-    characters: bool = True,
-    threads: int = 1,
-) -> list[NewPiece]:
-    """Returns special tokens to add, and up to ``size`` further pieces.
+@dataclass(frozen=True)
+class Learning:
+    """Learns new pieces of a vocabulary from words; ``known`` are the words of other languages, whose pieces stay."""
 
-    Args:
-        words: the words to learn from.
-        known: the words of other languages, whose pieces stay.
-        loaded: returns the vocabulary's tokenizer with new pieces.
-    """
-    new = [NewPiece(token, _starts(tokenizer, token), special=True) for token in tokens]
-    if characters and size:
-        new += _character_pieces(vocabulary, tokenizer, words, known, size)
-    current = loaded(new) if new else tokenizer
-    # A character that normalization changes would never be found.
-    lacking = {*current.uncovered([piece.text for piece in new[len(tokens) :]])}
-    if lacking:
-        new = [piece for piece in new if piece.special or piece.text not in lacking]
-        current = loaded(new)
-    wanted = size - (len(new) - len(tokens))
-    if wanted > 0 and len(words.counts):
-        new += _merged_pieces(vocabulary, tokenizer, current, new, words, known, wanted, threads)
-    return new
+    vocabulary: EditableVocabulary
+    tokenizer: Tokenizer
+    words: CountColumns
+    known: CountColumns
+    threads: int = 1
+
+    def pieces(self, options: ExtendSettings, loaded: Callable[[Sequence[NewPiece]], Tokenizer]) -> list[NewPiece]:
+        """Returns special tokens to add, and further pieces.
+
+        Args:
+            loaded: returns the vocabulary's tokenizer with new pieces.
+        """
+        tokens = [NewPiece(token, _starts(self.tokenizer, token), special=True) for token in options.tokens]
+        new = self._characters(options.size) if options.characters and options.size else []
+        current = loaded([*tokens, *new]) if tokens or new else self.tokenizer
+        # A character that normalization changes would never be found.
+        if lacking := {*current.uncovered([piece.text for piece in new])}:
+            new = [piece for piece in new if piece.text not in lacking]
+            current = loaded([*tokens, *new])
+        new = [*tokens, *new]
+        wanted = options.size - (len(new) - len(tokens))
+        return new + (self._merged(current, new, wanted) if wanted > 0 and len(self.words.counts) else [])
+
+    def _most_changed(self, size: int) -> float:
+        """Returns how often a new piece may occur in words of other languages."""
+        return _CHANGED * int(self.known.counts.sum()) / size
+
+    def _characters(self, size: int) -> list[NewPiece]:
+        """Returns pieces for characters; other languages keep the pieces that spell theirs, but not unknown ones."""
+        tokenizer, most = self.tokenizer, self._most_changed(size)
+        seen = [each for each in _character_counts(self.words) if each.isprintable() and not each.isspace()]
+        stay = {character for character, count in _character_counts(self.known).items() if count > most}
+        if not isinstance(tokenizer, ByteBPETokenizer):
+            scores = self.vocabulary.scores
+            score = 0.0 if scores is None else float(scores[self.vocabulary.lowest or 0])
+            pieces = (NewPiece(text, _starts(tokenizer, text), score=score) for text in tokenizer.uncovered(seen))
+            return [piece for piece in pieces if piece.text not in stay or tokenizer.unk_id in piece.starts][:size]
+        new: dict[str, NewPiece] = {}
+        names, listed = tokenizer.pieces, frozenset(tokenizer.pieces)
+        begun = {spelled(character.encode()[:end]) for character in stay for end in (2, 3, 4)}
+        for row in tokenizer.encode_pretokens(TextColumn.from_strings(seen), 1).to_lists():
+            parts: list[tuple[str, tuple[int, ...]]] = [(names[number], (number,)) for number in row]
+            made: list[NewPiece] = []
+            while len(parts) > 1:
+                (left, first), (right, second), *rest = parts
+                parts = [(left + right, first + second), *rest]
+                if left + right not in new and left + right not in listed:
+                    made.append(NewPiece(left + right, first + second, (left, right)))
+            if len(new) + len(made) > size:
+                break
+            if not any(piece.text in begun for piece in made):
+                new |= {piece.text: piece for piece in made}
+        return [*new.values()]
+
+    def _merged(self, tokenizer: Tokenizer, new: Sequence[NewPiece], size: int) -> list[NewPiece]:
+        """Returns pieces that are merges of other pieces, given the tokenizer with the new pieces so far."""
+        texts, mergeable = [*map(str.encode, tokenizer.pieces)], np.array([*map(_is_word, tokenizer.pieces)], np.bool_)
+        if isinstance(tokenizer, ByteBPETokenizer):
+            texts, mergeable = [*tokenizer.vocabulary.tokens], np.ones(len(texts), np.bool_)
+        rows, counts = _segmented(_ids(tokenizer, self.words.texts, self.threads), self.words.counts, mergeable)
+        known = _segmented(_ids(tokenizer, self.known.texts, self.threads), self.known.counts, mergeable)
+        never = [*({*texts} | _neighbours(*known, texts, self._most_changed(size)) - {b""})]
+        merges = bpe_learn_merges(texts, *rows.contiguous(), counts, never, size, _LEAST, self.threads)
+        old = self.tokenizer.pieces
+        scores = np.zeros(len(old)) if self.vocabulary.scores is None else self.vocabulary.scores
+        listed = (NewPiece(old[at], (at,), score=score) for at, score in enumerate(scores.tolist()))
+        known_as = dict(enumerate([*listed, *new]))
+        made: dict[str, NewPiece] = {}
+        for left, right, merged in merges.reshape(-1, 3).tolist():
+            one, two = known_as[left], known_as[right]
+            score = one.score + two.score + _MARGIN
+            piece = NewPiece(one.text + two.text, one.starts + two.starts, (one.text, two.text), score)
+            known_as[merged] = made.setdefault(piece.text, piece)  # two ways to one text make one piece
+        return [*made.values()]
 
 
 def piece_rate(tokenizer: Tokenizer, words: CountColumns, threads: int) -> float:
@@ -105,80 +153,6 @@ def _starts(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
     return tuple(number for number in row if tokenizer.pieces[number] != SPACE)
 
 
-def _characters(tokenizer: Tokenizer, words: CountColumns) -> list[str]:
-    """Returns the characters in words that have no piece of their own, by descending frequency."""
-    seen = [each for each in _character_counts(words) if each.isprintable() and not each.isspace()]
-    if isinstance(tokenizer, ByteBPETokenizer):
-        rows = tokenizer.encode_pretokens(TextColumn.from_strings(seen), 1)
-        return [character for character, size in zip(seen, rows.lengths.tolist(), strict=True) if size > 1]
-    return tokenizer.uncovered(seen)
-
-
-def _most_changed(words: npt.NDArray[np.int64], size: int) -> float:
-    """Returns how often a new piece may occur in words of other languages."""
-    return _CHANGED * int(words.sum()) / size
-
-
-def _character_pieces(
-    vocabulary: EditableVocabulary, tokenizer: Tokenizer, words: CountColumns, known: CountColumns, size: int
-) -> list[NewPiece]:
-    """Returns pieces for characters; other languages keep the pieces that spell theirs, unless these are unknown."""
-    new: dict[str, NewPiece] = {}
-    characters, most = _characters(tokenizer, words), _most_changed(known.counts, size)
-    stay = {character for character, count in _character_counts(known).items() if count > most}
-    if not isinstance(tokenizer, ByteBPETokenizer):
-        score = 0.0 if vocabulary.scores is None else float(vocabulary.scores[vocabulary.lowest or 0])
-        pieces = (NewPiece(text, _starts(tokenizer, text), score=score) for text in characters)
-        return [piece for piece in pieces if piece.text not in stay or tokenizer.unk_id in piece.starts][:size]
-    names, listed = tokenizer.pieces, frozenset(tokenizer.pieces)
-    begun = {spelled(character.encode()[:end]) for character in stay for end in (2, 3, 4)}
-    for row in tokenizer.encode_pretokens(TextColumn.from_strings(characters), 1).to_lists():
-        parts: list[tuple[str, tuple[int, ...]]] = [(names[number], (number,)) for number in row]
-        made: list[NewPiece] = []
-        while len(parts) > 1:
-            (left, first), (right, second), *rest = parts
-            parts = [(left + right, first + second), *rest]
-            if left + right not in new and left + right not in listed:
-                made.append(NewPiece(left + right, first + second, (left, right)))
-        if len(new) + len(made) > size:
-            break
-        if not any(piece.text in begun for piece in made):
-            new |= {piece.text: piece for piece in made}
-    return [*new.values()]
-
-
-def _merged_pieces(
-    vocabulary: EditableVocabulary,
-    old: Tokenizer,
-    tokenizer: Tokenizer,
-    new: Sequence[NewPiece],
-    words: CountColumns,
-    known: CountColumns,
-    size: int,
-    threads: int,
-) -> list[NewPiece]:
-    """Returns pieces that are merges of other pieces, given the tokenizer with the new pieces so far."""
-    is_bytes = isinstance(tokenizer, ByteBPETokenizer)
-    pieces = tokenizer.pieces
-    texts = [*tokenizer.vocabulary.tokens] if isinstance(tokenizer, ByteBPETokenizer) else [p.encode() for p in pieces]
-    mergeable = np.array([is_bytes or _is_word(piece) for piece in pieces], np.bool_)
-    rows, counts = _segmented(tokenizer, words, mergeable, threads)
-    forbidden = {text for text in texts if text}
-    forbidden |= _neighbours(*_segmented(tokenizer, known, mergeable, threads), texts, size)
-    merges = bpe_learn_merges(texts, *rows.contiguous(), counts, [*forbidden], size, _LEAST, threads).reshape(-1, 3)
-    scores = np.zeros(len(old)) if vocabulary.scores is None else vocabulary.scores
-    listed = zip(old.pieces, scores.tolist(), strict=True)
-    known_as = dict(enumerate([*(NewPiece(text, (at,), score=score) for at, (text, score) in enumerate(listed)), *new]))
-    made: dict[str, NewPiece] = {}
-    for left, right, merged in merges.tolist():
-        one, two = known_as[left], known_as[right]
-        piece = NewPiece(
-            one.text + two.text, one.starts + two.starts, (one.text, two.text), one.score + two.score + _MARGIN
-        )
-        known_as[merged] = made.setdefault(piece.text, piece)  # two ways to one text make one piece
-    return [*made.values()]
-
-
 def _is_word(piece: str) -> bool:
     """Returns True for a piece that consists of letters, perhaps at the beginning of a word."""
     text = piece.removeprefix(SPACE)
@@ -186,26 +160,21 @@ def _is_word(piece: str) -> bool:
 
 
 def _segmented(
-    tokenizer: Tokenizer, words: CountColumns, mergeable: npt.NDArray[np.bool_], threads: int
+    rows: Ragged, counts: npt.NDArray[np.int64], mergeable: npt.NDArray[np.bool_]
 ) -> tuple[Ragged, npt.NDArray[np.int64]]:
     """Returns the ids of words, divided at pieces that do not merge, and their counts."""
-    rows = _ids(tokenizer, words.texts, threads)
     row = np.repeat(np.arange(len(rows)), rows.lengths)
     kept = mergeable[rows.values]
     breaks = np.append(True, (row[1:] != row[:-1]) | ~kept[:-1]) if len(row) else np.zeros(0, np.bool_)
-    group = np.cumsum(breaks)[kept]
-    values = rows.values[kept]
-    _, first, sizes = np.unique(group, return_index=True, return_counts=True)
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    return Ragged(values, offsets), words.counts[row[kept][first]]
+    _, first, sizes = np.unique(np.cumsum(breaks)[kept], return_index=True, return_counts=True)
+    return Ragged(rows.values[kept], np.cumsum([0, *sizes])), counts[row[kept][first]]
 
 
-def _neighbours(rows: Ragged, counts: npt.NDArray[np.int64], texts: Sequence[bytes], size: int) -> set[bytes]:
-    """Returns the texts of the neighboring pieces in words, without those that are rare enough to merge."""
+def _neighbours(rows: Ragged, counts: npt.NDArray[np.int64], texts: Sequence[bytes], most: float) -> set[bytes]:
+    """Returns the texts of the neighboring pieces in words that occur more often than ``most``."""
     row = np.repeat(np.arange(len(rows)), rows.lengths)
     pairs = np.flatnonzero(row[1:] == row[:-1])
     keys = rows.values[pairs].astype(np.int64) << 32 | rows.values[pairs + 1]
     found, places = np.unique(keys, return_inverse=True)
-    totals = np.bincount(places, counts[row[pairs]], len(found))
-    frequent = found[totals > _most_changed(counts, size)].tolist()
+    frequent = found[np.bincount(places, counts[row[pairs]], len(found)) > most].tolist()
     return {texts[key >> 32] + texts[key & 0xFFFFFFFF] for key in frequent}

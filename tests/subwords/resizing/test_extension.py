@@ -13,9 +13,10 @@ from _nmt_prep_core import bpe_last_merges, bpe_learn_merges
 
 from nmt_prep.base.columns import Ragged
 from nmt_prep.base.errors import VocabularyError
+from nmt_prep.config.vocab import ExtendSettings
 from nmt_prep.subwords import ByteBPETokenizer, Tokenizer, load_tokenizer
 from nmt_prep.subwords.dialect import CountColumns
-from nmt_prep.subwords.resizing import NewPiece, editable, learned_pieces, piece_rate, word_counts
+from nmt_prep.subwords.resizing import Learning, NewPiece, editable, piece_rate, word_counts
 from tests.subwords.resizing.test_pruning import check_library, pruned
 from tests.subwords.resizing.texts import LANGUAGES
 from tests.subwords.sentencepiece.json_models import SPECIAL, added, bpe, content, data, metaspace, unigram
@@ -48,7 +49,8 @@ def extended(
         path.write_bytes(vocabulary.edited(np.arange(len(old)), new))
         return load_tokenizer(path)
 
-    new = learned_pieces(vocabulary, old, columns(old, lines), columns(old, others), size, tokens, loaded)
+    learning = Learning(vocabulary, old, columns(old, lines), columns(old, others))
+    new = learning.pieces(ExtendSettings(size=size, tokens=tuple(tokens)), loaded)
     tokenizer = loaded(new)
     assert [*tokenizer.pieces] == [*old.pieces, *(piece.text for piece in new)]
     check_library(path, tokenizer)

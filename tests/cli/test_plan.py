@@ -42,9 +42,9 @@ def test_hold_outs_and_limits_are_listed(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump(data))
     name = data["splits"]["train"][0]["name"]
     assert nmt_prep("plan", path).stdout.splitlines()[-1] == (
-        f"- splits.train.{name}: 5 pairs held out for dev (duplicates stay), every pair number divisible by 4 held out for "
-        "corpus, every pair number in train divisible by 4 held out for split, every line number in train divisible by 4 "
-        "held out for lines, at most 9 pairs stay"
+        f"- splits.train.{name}: 5 pairs held out for dev (duplicates stay), every pair number divisible by 4 held out "
+        "for corpus, every pair number in train divisible by 4 held out for split, every line number in train "
+        "divisible by 4 held out for lines, at most 9 pairs stay"
     )
 
 

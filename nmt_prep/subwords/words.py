@@ -234,7 +234,7 @@ def _entry(step: Step[Any]) -> dict[str, Any]:
     """Returns what a step's changes depend on: its options, with file digests in place of paths."""
     name, options = step.spec
     copied = step.contents()
-    others = options.model_dump(mode="json", exclude_unset=True, exclude=set(copied))
+    others = options.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude=set(copied))
     files = copied | {word: path.read_bytes() for word, path in step.files.items() if word not in copied}
     return {
         "step": name,

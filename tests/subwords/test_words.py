@@ -26,6 +26,7 @@ def made(tmp_path: Path) -> Path:
         {"moses": {"prefixes": "prefixes", "aggressive": True}},
         {"truecase": "model"},
         {"unicode_punctuation": "moses"},
+        {"replace": {"pattern": "ſ", "with": "s"}},
     ]
     place.mkdir()
     lines = ["der Weg & &quot; a @-@ b &apos;"] * 2

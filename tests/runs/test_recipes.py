@@ -210,6 +210,7 @@ OTHERS = {  # the digest of the files of train, which a program of the originals
     "fairseq-iwslt17-de-fr-en": "042b7e209f15f6fc",
     "fairseq-joint-alignment-en-de": "75f9ba71a5454de4",
     "fairseq-wmt14-en-de": "a9d92adc71f0e89b",
+    "marian-training-basics-ro-en": "8aec973c9238c10b",
     "marian-transformer-wmt17-en-de": "232242a8537dda57",
     "nvidia-transformer-en-de": "c28233289d52af07",
     "opennmt-py-wmt17-en-de": "d102bb7deffe90ad",

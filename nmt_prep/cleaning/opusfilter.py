@@ -87,7 +87,7 @@ class _Given:
         return value[0] if value[0] == value[1] else dict(zip(SIDES, value, strict=True))
 
     def unit(self, default: str = "word") -> Any:
-        """Returns the option ``unit``, translated to the units of rules."""
+        """Returns the ``unit`` option, translated to the units of rules."""
         unit = self.value("unit", default)
         try:
             return {side: _UNITS[each] for side, each in unit.items()} if isinstance(unit, Mapping) else _UNITS[unit]

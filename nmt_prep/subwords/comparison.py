@@ -1,4 +1,4 @@
-"""Measures how vocabularies divide a text, for the command ``vocab`` and the report."""
+"""Measures how vocabularies divide a text, for the ``vocab`` command and the report."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class TextPolicy:
 
     @classmethod
     def of(cls, corpus: Corpus, part: str, *, drops: bool = False) -> TextPolicy:
-        """Returns the policy for a corpus's file; ``drops`` is true if its format takes the key ``invalid``."""
+        """Returns the policy for a corpus's file; ``drops`` is true if its format takes the ``invalid`` key."""
         side = "" if part == "both" else f" (for this side alone: {{{part}: …}})"
         mend = f"set encoding in the config{side}, "
         mend += "fix the line, or set invalid: drop to skip such pairs" if drops else "or convert the file to UTF-8"

@@ -61,7 +61,7 @@ class Step(ABC, Generic[O]):
     """One change of lines. It is thread-safe."""
 
     options: ClassVar[type[Section]]
-    """Type of the options. A value that is no mapping is short for the option ``short``."""
+    """Type of the options. A value that is no mapping is short for the ``short`` option."""
 
     short: ClassVar[str | None] = None
     """The option that a single value stands for, or None if the step takes none."""

@@ -213,7 +213,7 @@ def _language_texts(settings: PromptSettings, pair: LanguagePair) -> tuple[str, 
 
 
 def language_problems(settings: PromptSettings, config: Config) -> Iterator[str]:
-    """Yields the problems of the key ``language_names``: a language without a name, if prompts name it."""
+    """Yields the problems of the ``language_names`` key: a language without a name, if prompts name it."""
     names_in = settings.language_names or "en"
     if isinstance(names_in, LanguageNames):
         if config.pairs is not None:

@@ -49,7 +49,7 @@ def open_stream(
     Args:
         config: the config; None for a run without one, or for OpusTrainer's files.
         run: directory of the run; None for OpusTrainer's files.
-        opustrainer: OpusTrainer's YAML; None for the section ``training`` of the config.
+        opustrainer: OpusTrainer's YAML; None for the ``training`` section of the config.
     """
     file = None if opustrainer is None else read_opustrainer(opustrainer)
     base = Path.cwd() if config is None else config.base_dir

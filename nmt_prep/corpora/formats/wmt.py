@@ -56,7 +56,7 @@ class SgmOptions(Section):
 class SgmReader(Reader):
     """Reads srcset and refset, in the srcset's order.
 
-    A refset may have several references with different ``sysid``. The key ``references`` of a corpus selects some
+    A refset may have several references with different ``sysid``. The ``references`` key of a corpus selects some
     references; each gives a pair for every segment.
     """
 

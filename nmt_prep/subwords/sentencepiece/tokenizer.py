@@ -115,7 +115,7 @@ class SentencePieceTokenizer(Tokenizer):
 
         The same lines and options give the same bytes on any machine: lines are not shuffled, and the library uses a
         fixed thread count. All lines are used, or the first ``input_sentence_size`` lines if this option is set.
-        Lines of more than 4192 bytes are skipped; the option ``max_sentence_length`` changes that.
+        Lines of more than 4192 bytes are skipped; the ``max_sentence_length`` option changes that.
 
         Args:
             lines: text, which the training normalizes and splits.

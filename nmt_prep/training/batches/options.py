@@ -154,7 +154,7 @@ class Options:
         subwords: draws other subwords of each pair in each epoch, by side, such as
             ``{"source": {"alpha": 0.5}, "target": {"dropout": 0.1}}``: ``alpha`` and ``nbest`` for unigram models,
             ``dropout`` for BPE. For split ``train`` in records with layout ``text``. ``"config"`` takes the settings in
-            the section ``training`` of the config; None samples no subwords.
+            the ``training`` section of the config; None samples no subwords.
         training: stages and modifiers, as in a config's ``training`` section; also for split ``train`` in records with
             layout ``text``. ``"config"`` takes the section from the config with which the run was made last; None means
             no stages or modifiers. An epoch is then a part of the stream through all stages, with as many rows as the

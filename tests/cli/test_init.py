@@ -279,7 +279,7 @@ def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
         (("--train", "hf:name"), "hf:name: an ID on the Hugging Face Hub is hf:<owner>/<name>"),
         (("--train", "data/train.en"), "data/train.en: format plain has one file per side:"),
         (("--train", "http://h/a.tgz"), "name two files as SOURCE,TARGET, and members as ARCHIVE::SOURCE,TARGET"),
-        ((*TRAIN, "--vocab", "byte_bpe", "--size", "20"), "size is 20: it must be 258 or more"),
+        ((*TRAIN, "--vocab", "byte_bpe", "--size", "20"), "size is 20: it must be at least 258"),
     ],
 )
 @pytest.mark.usefixtures("here")

@@ -158,10 +158,16 @@ class Watched(str):
         return str.__len__(self) > 0
 
     def __radd__(self, other: str) -> Watched:
-        return Watched(str.__add__(other, self))
+        return Mixed(str.__add__(other, self))
 
     def __rmod__(self, other: str) -> Watched:
-        return Watched(str.__mod__(other, str.__str__(self)))
+        return Mixed(str.__mod__(other, str.__str__(self)))
+
+
+class Mixed(Watched):
+    """The text of a message with other text, in which the template may find what the message does not have."""
+
+    __slots__ = ()
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -169,10 +175,11 @@ def _method(name: str) -> Callable[..., Any]:
     own = getattr(str, name)
 
     def method(self: str, *arguments: Any, **options: Any) -> Any:
+        kind = Mixed if name in ("__add__", "replace") else type(self)
         wanted: Any = next(iter((*arguments, *options.values())), None)
         if name in _SEARCHES and isinstance(wanted, str | tuple):
             for text in wanted if isinstance(wanted, tuple) else (wanted,):
-                if isinstance(text, Watched):
+                if isinstance(text, Watched) or isinstance(self, Mixed):
                     _ASKED.add("compare")
                 elif text not in _PROBED:
                     _SEEN.add(text)
@@ -180,8 +187,8 @@ def _method(name: str) -> Callable[..., Any]:
             _ASKED.add(name)
         made = own(self, *arguments, **options)
         if isinstance(made, list | tuple):
-            return type(made)(map(Watched, made))
-        return Watched(made) if isinstance(made, str) else made
+            return type(made)(map(kind, made))
+        return kind(made) if isinstance(made, str) else made
 
     method.__name__ = name
     return method
@@ -194,13 +201,13 @@ def _is_watched(value: object) -> bool:
 
 def _watched(made: Any, given: object) -> Any:
     """Returns what was made; as a watched text if it is a text that was made with the text of a message."""
-    return Watched(made) if type(made) is str and _is_watched(given) else made  # not Markup, which escapes others
+    return Mixed(made) if type(made) is str and _is_watched(given) else made  # not Markup, which escapes others
 
 
 def _joined(seq: Iterable[object]) -> str:
     """Joins texts as a template does."""
-    parts = [*map(str, seq)]
-    return str(_watched("".join(parts), parts))
+    parts = [text for text in map(str, seq) if text]
+    return parts[0] if len(parts) == 1 else str(_watched("".join(parts), parts))
 
 
 def _filter(name: str, own: Callable[..., Any]) -> Callable[..., Any]:

@@ -99,7 +99,7 @@ SEEKING = ASKING.replace("message.content | length > 50", '"\'ll see" == message
 # ends in eos, as in Phi 3
 COPYING = """{% macro copy(text) %}{{ text }}{% endmacro %}{% for message in messages %}<|{{ message.role }}|>
 {% set text, more = message.content, '(' ~ message.content %}{{ text | replace('fauler', 'FAULER') }}\
-{{ ' fox' if 'fox' in copy(text) }}{{ '.' if more.endswith('see') }}{{ '!' if '%sx' % text == 'xx' }}\
+{{ ' fox' if 'fox' in copy(text) }}{{ '.' if '(x' in more }}{{ '!' if '%sx' % text == 'xx' }}\
 {{ '?' if 'con c' in ['', text] | join }}<|im_end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>
 {% else %}{{ bos_token }}{% endif %}"""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,7 +30,6 @@ _HIDING = "\ue0d2"  # Within the name of a special token that is text
 _NAMES = re.compile(r"<\|[^|<>\s]+\|>")  # Texts that look like special tokens
 _PROBES = ("x", "  x  ", "\nx\n", "\tx\n\ny", "<b>&\"'\\x</b>", "İß X.", "[x] {y}", "x ")
 _WHITE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
-_SWALLOWED = "".join(character for character in _WHITE if character not in "\x1c\x1d\x1e\x1f")
 
 
 def mark(text: int) -> str:
@@ -49,12 +48,10 @@ class Segment(NamedTuple):
     """A text to encode, which may contain marks."""
 
     text: str
-    first: bool  # True if it begins the row; False if it follows an id
-    # True if a special token swallows white space before or after it
-    stripped: tuple[bool, bool] = (False, False)
+    first: bool  # True if it begins the row; False if it follows an ID
 
     def ids(self, texts: Sequence[pa.Array], tokenizer: Tokenizer, threads: int | None) -> Ragged:
-        """Returns the IDs with the texts of each row in place of the marks; a single row if there are no marks."""
+        """Returns the IDs with each row's texts in place of the marks, or a single row if there are no marks."""
         columns = [
             texts[int(piece)] if number % 2 else pa.scalar(piece, pa.large_string())
             for number, piece in enumerate(_MARK.split(self.text))
@@ -64,8 +61,6 @@ class Segment(NamedTuple):
             lines = columns[0] if isinstance(columns[0], pa.Array) else pa.array([self.text], pa.large_string())
         else:
             lines = pc.binary_join_element_wise(*columns, pa.scalar("", pa.large_string()))
-        for strip, is_stripped in zip((pc.utf8_ltrim, pc.utf8_rtrim), self.stripped, strict=True):
-            lines = strip(lines, characters=_SWALLOWED) if is_stripped else lines
         return (tokenizer.encode_batch if self.first else tokenizer.encode_after_token)(lines, threads)
 
 
@@ -140,13 +135,21 @@ class Shape:
         bounds = np.stack(borders, axis=1).astype(np.int32)
         return rows, Ragged(bounds.ravel(), np.arange(0, bounds.size + 1, bounds.shape[1]))
 
-    def texts_in(self, text: str, finder: AddedTokenFinder) -> list[str]:
-        """Returns the texts of a rendered turn; an empty list if what is around them differs, or for several turns."""
-        before, between, *after = _MARK.split(self.text)[::2]
-        if len(after) != 1 or not (text.startswith(before) and text.endswith(after[0]) and between):
+    def texts_in(self, text: str, tokenizer: Tokenizer) -> list[str]:
+        """Returns the texts in a rendered conversation, or an empty list if what is around them differs."""
+        finder, tokens = _special(tokenizer)
+        before, *between, after = _MARK.split(self.text)[::2]
+        counted = all(piece and text.count(piece) == self.text.count(piece) for piece in between)
+        if not (counted and text.startswith(before) and text.endswith(after)):
             return []
-        texts = text[len(before) : len(text) - len(after[0])].split(between)
-        return texts if len(texts) == 2 and not any(map(finder.occurs, texts)) else []
+        texts, at = list[str](), len(before)
+        for piece in between:
+            end = text.find(piece, at)
+            texts.append(text[at:end])
+            at = end + len(piece)
+        texts.append(text[at : len(text) - len(after)])
+        odd = _swallows(tokens) and any(text != text.strip() for text in texts)
+        return [] if odd or any(map(finder.occurs, texts)) else texts
 
     def ends_joined(self, texts: Sequence[pa.Array], tokenizer: Tokenizer) -> list[str]:
         """Returns the prompts whose last id is joined with the beginning of the first answer."""
@@ -165,11 +168,11 @@ def rendered_rows(
     finder, _ = _special(tokenizer)
     hidden = [[finder.replaced(text, lambda name: f"{name[0]}{_HIDING}{name[1:]}") for text in row] for row in rows]
     wholes = template.render([(conversation(system, texts), False) for texts in hidden])
-    inserted = [shape.texts_in(whole.text, finder) for whole in wholes]
+    inserted = [shape.texts_in(whole.text, tokenizer) for whole in wholes]
     kept, others = ([n for n, texts in enumerate(inserted) if bool(texts) is found] for found in (True, False))
     if kept:
-        sides = ([inserted[n][side].replace(_HIDING, "") for n in kept] for side in (0, 1))
-        yield kept, *shape.rows([pa.array(side, pa.large_string()) for side in sides], tokenizer, 1)
+        columns = ([text.replace(_HIDING, "") for text in texts] for texts in zip(*filter(None, inserted), strict=True))
+        yield kept, *shape.rows([pa.array(texts, pa.large_string()) for texts in columns], tokenizer, 1)
     if others:
         conversations = [(wholes[n], hidden[n]) for n in others]
         yield others, *_whole_rows(template, shape, system, conversations, tokenizer)
@@ -277,21 +280,15 @@ def _special(tokenizer: Tokenizer) -> tuple[AddedTokenFinder, dict[int, AddedTok
     return AddedTokenFinder(special), {token.id: token for token in special.values()}
 
 
+def _swallows(tokens: Mapping[int, AddedToken]) -> bool:
+    """Returns True if a token includes the white space around it."""
+    return any(token.lstrip or token.rstrip for token in tokens.values())
+
+
 def _parts(text: str, tokenizer: Tokenizer) -> list[int | Segment]:
     """Returns the IDs of a text's special tokens, and the segments between them."""
-    finder, tokens = _special(tokenizer)
-    parts: list[int | Segment] = []
-    swallowing = False  # True if the last token swallows white space
-    for piece in finder.cut(text):
-        if isinstance(piece, int):
-            if tokens[piece].lstrip and parts and isinstance(before := parts[-1], Segment):
-                parts[-1] = before._replace(stripped=(before.stripped[0], before.text.endswith("\ue0d1")))
-            swallowing = tokens[piece].rstrip
-            parts.append(piece)
-        else:
-            parts.append(Segment(piece, not parts, (swallowing and piece.startswith("\ue0d0"), False)))
-            swallowing = False
-    return parts
+    pieces = enumerate(_special(tokenizer)[0].cut(text))
+    return [piece if isinstance(piece, int) else Segment(piece, number == 0) for number, piece in pieces]
 
 
 def _all_ids(texts: Sequence[str], tokenizer: Tokenizer) -> Ragged:
@@ -343,54 +340,37 @@ def _common(alone: Ragged, whole: Ragged) -> npt.NDArray[np.int64]:
     return common
 
 
-class Treatment(NamedTuple):
-    """What a template does with a text that it inserts."""
-
-    strip: str  # name of a function of pyarrow.compute; empty for texts that stay as they are
-    characters: str = _WHITE
-
-    def of(self, texts: pa.Array) -> pa.Array:
-        """Returns the texts as the template writes them."""
-        return getattr(pc, self.strip)(texts, characters=self.characters) if self.strip else texts
-
-
-_TREATMENTS = (
-    Treatment(""),
-    *(Treatment(f"utf8_{side}trim", characters) for characters in (_WHITE, "\n") for side in ("", "l", "r")),
-)
-
-
 @dataclass(frozen=True)
-class Treatments:
-    """What a template does with each text of a conversation."""
+class OddTexts:
+    """The texts that a template does not insert as they are, so that their rows must be rendered."""
 
-    each: tuple[Treatment, ...]  # empty for a template that must be rendered for each row
-    searched: tuple[str, ...]  # a row must be rendered if a text contains one of these
+    every: bool  # True for all texts
+    outer: bool  # True for texts with outer white space
+    searched: tuple[str, ...]  # the template searches these in texts, and writes something else where it finds them
 
     @classmethod
-    def of(cls, template: ChatTemplate, system: str | None, shape: Shape) -> Treatments:
+    def of(cls, template: ChatTemplate, system: str | None, shape: Shape, tokenizer: Tokenizer) -> OddTexts:
         """Finds out by examples."""
         template.render([(conversation(system, ["x"] * 6), False)])  # what it asks of messages may differ with turns
-        count, each = 2 * len(shape.gaps) + 2, list[Treatment]()
-        for place in range(count):
+        changed = set[str]()
+        for place in range(count := 2 * len(shape.gaps) + 2):
             rows = [["x"] * place + [probe] + ["x"] * (count - place - 1) for probe in _PROBES]
-            outcomes = [text for text, _ in template.render([(conversation(system, row), False) for row in rows])]
-            others = _MARK.sub(lambda match: match[0] if int(match[1]) == place else "x", shape.text)  # noqa: B023
-            for treatment in _TREATMENTS:
-                texts = treatment.of(pa.array(_PROBES)).to_pylist()
-                if outcomes == [others.replace(mark(place), text) for text in texts]:
-                    each.append(treatment)
-                    break
+            rendered = template.render([(conversation(system, row), False) for row in rows])
+            for probe, row, (text, _) in zip(_PROBES, rows, rendered, strict=True):
+                if text != _MARK.sub(lambda match: row[int(match[1])], shape.text):  # noqa: B023
+                    changed.add(probe)
         searched, more = template.asked()
-        return cls(tuple(each) if len(each) == count and not more else (), tuple(searched))
+        every = more or any(probe == probe.strip() for probe in changed)
+        return cls(every, bool(changed) or _swallows(_special(tokenizer)[1]), tuple(searched))
 
-    def treated(self, texts: Sequence[pa.Array]) -> tuple[list[pa.Array], npt.NDArray[np.bool_]]:
-        """Returns the columns of texts as the template writes them, and True for rows that must be rendered."""
-        if not self.each:
-            return [*texts], np.ones(len(texts[0]), np.bool_)
-        asked = np.zeros(len(texts[0]), np.bool_)
-        for lines in texts:
-            asked |= np.asarray(pc.equal(pc.binary_length(pc.utf8_trim(lines, characters=_WHITE)), 0))
+    def among(self, texts: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
+        """Returns True for rows with such a text, given the columns of their texts."""
+        odd = np.full(len(texts[0]), self.every)
+        for lines in texts if not self.every else ():
+            inner = pc.utf8_trim(lines, characters=_WHITE)
+            odd |= np.asarray(pc.equal(pc.binary_length(inner), 0))
+            if self.outer:
+                odd |= np.asarray(pc.not_equal(inner, lines))
             for searched in self.searched:
-                asked |= np.asarray(pc.match_substring(lines, searched))
-        return [treatment.of(lines) for treatment, lines in zip(self.each, texts, strict=True)], asked
+                odd |= np.asarray(pc.match_substring(lines, searched))
+        return odd

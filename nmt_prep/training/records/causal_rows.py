@@ -22,7 +22,7 @@ from nmt_prep.base.errors import ArgumentError, EncodeError, VocabularyError
 from nmt_prep.base.runtime import kept
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.prompts import CausalSettings
-from nmt_prep.subwords.chat.shapes import Border, Segment, Shape, Treatments, mark, rendered_rows
+from nmt_prep.subwords.chat.shapes import Border, OddTexts, Segment, Shape, mark, rendered_rows
 from nmt_prep.subwords.chat.template import ChatTemplate
 from nmt_prep.subwords.facts import BuiltVocabulary
 from nmt_prep.subwords.frame import Frame
@@ -104,16 +104,15 @@ class RowMaker:
         for count in np.unique(turns[turns > 0]).tolist():
             shape, ends, tokenizer = self.shape(system, count), np.flatnonzero(turns == count), self.vocabulary.load()
             columns = [lines.take(pa.array(ends - turn)) for turn in reversed(range(count)) for lines in texts]
-            treated, rendered = columns, np.zeros(len(ends), np.bool_)
+            odd = np.zeros(len(ends), np.bool_)
             if self.template is not None:
-                treated, rendered = _treatments(self, system, count).treated(columns)
-            if not rendered.all():
-                kept = pa.array(~rendered)
-                yield ends[~rendered], *shape.rows([lines.filter(kept) for lines in treated], tokenizer, threads)
-            if self.template is not None and rendered.any():
-                rows = [*zip(*(lines.filter(pa.array(rendered)).to_pylist() for lines in columns), strict=True)]
+                odd = _odd_texts(self, system, count).among(columns)
+            if not odd.all():
+                yield ends[~odd], *shape.rows([lines.filter(pa.array(~odd)) for lines in columns], tokenizer, threads)
+            if self.template is not None and odd.any():
+                rows = [*zip(*(lines.filter(pa.array(odd)).to_pylist() for lines in columns), strict=True)]
                 for places, ids, bounds in rendered_rows(self.template, shape, system, rows, tokenizer):
-                    yield ends[rendered][places], ids, bounds
+                    yield ends[odd][places], ids, bounds
 
     def shape(self, system: str | None, turns: int = 1) -> Shape:
         """Returns the shape of conversations with a system turn."""
@@ -134,9 +133,9 @@ def _shape(maker: RowMaker, system: str | None, turns: int) -> Shape:
 
 
 @kept(1024)
-def _treatments(maker: RowMaker, system: str | None, turns: int) -> Treatments:
+def _odd_texts(maker: RowMaker, system: str | None, turns: int) -> OddTexts:
     assert maker.template is not None
-    return Treatments.of(maker.template, system, maker.shape(system, turns))
+    return OddTexts.of(maker.template, system, maker.shape(system, turns), maker.vocabulary.load())
 
 
 def _last_spans(bounds: Ragged) -> Ragged:

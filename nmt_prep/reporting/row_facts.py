@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -33,10 +34,8 @@ def _of_split(records_dir: Path, info: DatasetInfo, split: str, tokenizer: Token
     rows, ids = int(counts.sum()), int((lengths * counts).sum())
     before = np.cumsum(counts)
     index = first_shards(records_dir, info, split)
-    sampled = np.zeros(0, np.int32)
-    if index is not None:
-        sampled = index.pairs_of(np.arange(len(index.runs.pairs)))[:, 0].astype(np.int32)
-    sampled = sampled[sampled > 0]
+    entries: Iterable[int] = [] if index is None else index.pairs_of(np.arange(len(index.runs.pairs)))[:, 0]
+    sampled = np.array([length for length in entries if length], np.int32)
     path = next(records_dir / shard.file for shard in info.splits[split].shards if shard.pairs)
     first = next(iter_shard(path, "causal"))
     return {
@@ -54,10 +53,8 @@ def _of_split(records_dir: Path, info: DatasetInfo, split: str, tokenizer: Token
         "examples": [
             _parts(tokenizer, row.tolist(), bounds.tolist())
             for row, bounds in zip(first.inputs, first.targets, strict=True)
-            if len(row)
-        ][:_EXAMPLES]
-        if split == "train"
-        else [],
+            if len(row) and split == "train"
+        ][:_EXAMPLES],
     }
 
 

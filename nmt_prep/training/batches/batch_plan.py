@@ -306,7 +306,22 @@ def plan_batches(
         language_pairs=pair_numbers(info, split),
     )
     plan = _of_text(plan, records_dir, split, base_dir)
+    _check_cut(plan)
     return replace(plan, rule=rule.for_any_length()) if plan.fresh else plan
+
+
+def _check_cut(plan: BatchPlan) -> None:
+    """Checks by the first run that most sequences have something that counts for the loss after they are cut."""
+    most = plan.rule.max_length
+    if not plan.rule.causal or plan.rule.too_long == "drop" or most is None or plan.staged:
+        return
+    bounds = plan.read(np.arange(len(plan.order.index.runs.pairs))[:1], plan.order.epoch).targets
+    begins = np.median(np.append(bounds.values[bounds.offsets[:-1][bounds.lengths > 0]], 0))
+    if begins >= most:
+        raise ArgumentError(
+            f'too_long="truncate" leaves only prompts: half of them have {begins:,.0f} IDs or more, and sequences are '
+            f"cut to {most:,}; raise row_length or max_length, or shorten the prompt"
+        )
 
 
 def _check_layout(info: DatasetInfo, options: Options, causal: bool) -> None:

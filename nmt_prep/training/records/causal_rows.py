@@ -94,7 +94,8 @@ class RowMaker:
         order = np.argsort(np.concatenate(places))
         ids, bounds = (Ragged.joined(parts).taken(order) for parts in zip(*made, strict=True))
         if last_only:
-            bounds = _last_spans(bounds)
+            last = np.arange(len(bounds.values)) >= np.repeat(bounds.offsets[1:] - 2, bounds.lengths)
+            bounds = Ragged(bounds.values[last], np.concatenate([[0], np.cumsum(last)])[bounds.offsets])
         return PairColumns(ids, bounds, corpora, np.empty(0, np.int32))
 
     def _turns(
@@ -136,14 +137,6 @@ def _shape(maker: RowMaker, system: str | None, turns: int) -> Shape:
 def _odd_texts(maker: RowMaker, system: str | None, turns: int) -> OddTexts:
     assert maker.template is not None
     return OddTexts.of(maker.template, system, maker.shape(system, turns), maker.vocabulary.load())
-
-
-def _last_spans(bounds: Ragged) -> Ragged:
-    """Returns the last span of each row."""
-    lengths = np.minimum(bounds.lengths, 2)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.arange(offsets[-1]) + np.repeat(bounds.offsets[1:] - offsets[1:], lengths)
-    return Ragged(bounds.values[places], offsets)
 
 
 @dataclass(frozen=True)

@@ -122,15 +122,15 @@ def test_rows_are_full_and_mixed_anew_in_each_epoch(run: Path) -> None:
 
 
 def test_long_sequences_are_dropped_or_cut(run: Path) -> None:
-    options: dict[str, Any] = {"features": "causal", "row_length": 64, "max_length": 20}
-    short = Counter({ids: count for ids, count in FULL.items() if len(ids) <= 20})
+    options: dict[str, Any] = {"features": "causal", "row_length": 64, "max_length": 30}
+    short = Counter({ids: count for ids, count in FULL.items() if len(ids) <= 30})
     assert packed(read_records(run, "train", **options)) == short
     cut = packed(read_records(run, "train", too_long="truncate", **options))
-    assert cut == Counter(ids[:20] for ids in FULL.elements())
-    for batch in read_records(run, "train", features="causal", max_length=20, too_long="truncate"):
-        assert batch["input_ids"].shape[1] <= 20
+    assert cut == Counter(ids[:30] for ids in FULL.elements())
+    for batch in read_records(run, "train", features="causal", max_length=30, too_long="truncate"):
+        assert batch["input_ids"].shape[1] <= 30
         assert {
-            BOUNDS[row[0]][0] >= 20 for row in batch["input_ids"][(batch["labels"] == -100).all(axis=1)].tolist()
+            BOUNDS[row[0]][0] >= 30 for row in batch["input_ids"][(batch["labels"] == -100).all(axis=1)].tolist()
         } <= {True}
 
 
@@ -172,6 +172,8 @@ def test_a_source_resumes(run: Path) -> None:
         ("causal", "causal", {"row_length": 1}, "row_length is 1, but the shortest sequence of train has 2 IDs"),
         ("causal", "causal", {"max_length": 1}, "max_length is 1, but the shortest sequence of train has 2 IDs"),
         ("causal", "causal", {"row_length": 0}, "row_length is 0; it must be at least 1"),
+        ("causal", "causal", {"row_length": 12, "too_long": "truncate"},
+         'too_long="truncate" leaves only prompts: half of them have 22 IDs or more, and sequences are cut to 12;'),
         ("causal", "causal", {"row_length": 65535}, "row_length is 65535; it must be at most 65534"),
         ("causal", "causal", {"row_length": 2.5}, "row_length is 2.5; it must be a whole number"),
         ("causal", "causal", {"packed": True}, "packed rows need row_length"),

@@ -92,7 +92,7 @@ class DecontaminateSettings(Section):
     """Decontamination: finds pairs that contain segments of evaluation sets, after the rules."""
 
     against: tuple[Location, ...] | None = None
-    """a list of different splits, ids such as sacrebleu:wmt22 or sacrebleu:all, and files such as file:extra.txt, or
+    """a list of different splits, IDs such as sacrebleu:wmt22 or sacrebleu:all, and files such as file:extra.txt, or
     null for the preset's sets: the evaluation sets; [] for none"""
     coverage: float = Field(0.7, gt=0, le=1, strict=False)
     """a number above 0, up to 1: the share of a segment's n-grams that makes a pair contaminated"""

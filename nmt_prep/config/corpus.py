@@ -228,7 +228,7 @@ class Corpus(Section):
     name: Name
     """letters, digits, dots, dashes and underscores: the corpus name, recorded with every pair"""
     url: Annotated[Urls, BeforeValidator(per_side, json_schema_input_type=Mirrors | Urls)]
-    """a URL, a path relative to the config file, an id (opus:…, mtdata:…, sacrebleu:…, hf:…), a list of mirrors, or
+    """a URL, a path relative to the config file, an ID (opus:…, mtdata:…, sacrebleu:…, hf:…), a list of mirrors, or
     {source: …, target: …}: where the files are"""
     manual: str | None = Field(None, min_length=1)
     """a text, or null: how to fetch the file by hand; url is the path to save it to"""

@@ -138,7 +138,7 @@ class PruneSettings(Section):
     min_count: Count = Field(1, ge=1)
     """an integer >= 1: remove pieces that occur less often in all splits"""
     keep: tuple[Annotated[int, Field(ge=0)] | Text, ...] = ()
-    """a list of ids and pieces: rare pieces to keep"""
+    """a list of IDs and pieces: rare pieces to keep"""
     strict: bool = False
     """true or false: fail, instead of warn, if a line gets other pieces"""
 
@@ -167,7 +167,7 @@ class ExistingVocab(Section):
 
     kind: str | None = Field(None, description=f"{_KIND} of the files")
     files: _FilesOfSides = Field(alias="from")
-    """a path relative to the config file, a URL, an id (hf:owner/name), a list of mirrors, or {source: …, target: …}:
+    """a path relative to the config file, a URL, an ID (hf:owner/name), a list of mirrors, or {source: …, target: …}:
     the vocabulary files"""
     id_layout: Literal["sentencepiece", "fairseq"] | None = None
     """sentencepiece or fairseq: the ID layout of a SentencePiece model"""

@@ -265,6 +265,32 @@ class BatchFile(ExitStack):
         self.pairs += len(batch)
 
 
+class PartFile(BatchFile):
+    """A file of pairs that is a part."""
+
+    def __init__(self, path: Path, corpus: str, *, compressed: bool = True) -> None:
+        super().__init__(path, compressed=compressed)
+        self._corpus, self._bytes = corpus, [0, 0]
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        super().write(batch)
+        for number, side in enumerate(SIDES):
+            self._bytes[number] += text_bytes(batch.column(side)) + len(batch)
+
+    def made(self) -> PairFile | None:
+        """Returns the file after it is closed, with a digest if it is compressed; None if there were no pairs."""
+        if not self.pairs:
+            return None
+        digest = sha256_of(self.path) if self._compressed else None
+        source, target = self._bytes
+        return PairFile(name_of(self.path), self.pairs, self._corpus, None, source, target, digest)
+
+
+def name_of(path: Path) -> str:
+    """Returns the path of a part, relative to the directory of its stage."""
+    return f"{path.parent.name}/{path.name}"
+
+
 def part_writer(path: Path, schema: pa.Schema, *, compressed: bool = True) -> AbstractContextManager[pq.ParquetWriter]:
     """Opens a file for writing with the compression and encodings of parts."""
     return parquet_writer(

@@ -22,13 +22,12 @@ from _nmt_prep_core import line_hashes
 
 from nmt_prep.base.artefacts import atomic_write, writing
 from nmt_prep.base.columns import TextColumn
-from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import iter_pairs, row_groups
 from nmt_prep.corpora.formats.plain import save_part
-from nmt_prep.corpora.parts import KEPT, BatchFile, KeptPart, PairFile
+from nmt_prep.corpora.parts import KEPT, KeptPart, PairFile, PartFile, name_of
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
@@ -37,8 +36,7 @@ from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.compile.compile_tasks import CorpusCounts
-from nmt_prep.stages.drawing import GOES, LIMIT, STAYS, Draw, DrawTask, Every, Keys, Places, draw, salt_of
-from nmt_prep.text.blocks import text_bytes
+from nmt_prep.stages.drawing import GOES, LIMIT, STAYS, Draw, DrawTask, Every, Keys, draw, salt_of
 
 HELD_OUT, DUPLICATE = "held_out", "held_out_duplicate"
 _HELD = "held-out-"  # How the file names of held-out pairs begin
@@ -56,106 +54,64 @@ class DivideTask:
     draw: Draw | None  # None for a corpus that only loses duplicates of pairs that are held out
     salt: int
     first: int  # pair count of the corpus before the part
-
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[tuple[pa.RecordBatch, Places]]:
-        """Yields the part's batches, and where each pair goes."""
-        first = self.first
-        for batch in iter_pairs(self.part.path, columns=columns):
-            nowhere = np.full(len(batch), STAYS)
-            yield batch, nowhere if self.draw is None else self.draw.places(batch, self.salt, first)
-            first += len(batch)
-
-
-@dataclass(frozen=True)
-class HoldOutTask(DivideTask):
-    """A part of which pairs are held out."""
-
     outputs: tuple[Path, ...]  # the file for each hold-out
     hashed: tuple[bool, ...]  # for each, True if its lines must not stay in train
     hashes: Path  # hashes of these
-    lines: Path  # hashes and bytes of all lines, so that their text is read once
+    pairs: Path  # what the round `keep` needs to know about each pair, so that text is read once
 
 
-_LINES = [("hashes", "<u8", len(SIDES)), ("bytes", "<u4", len(SIDES))]  # a NumPy type, made where it is used
+_PAIRS = [("hashes", "<u8", len(SIDES)), ("bytes", "<i8", len(SIDES)), ("place", "<i8")]  # a NumPy type
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """The files that a task wrote: None for a hold-out without pairs in the part."""
-
-    files: tuple[PairFile | None, ...]
-
-
-def hold_out(task: HoldOutTask, tick: Tick) -> HeldOut:
-    """Writes the pairs of a part that are held out. Ticks are pairs."""
-    hashes = [np.empty((0, len(SIDES)), np.uint64)]
-    writers = [PartFile(path, task.part.corpus) for path in task.outputs]
-    with ExitStack() as files, atomic_write(task.lines) as beside, beside.open("wb") as lines:
-        for writer in writers:
-            files.enter_context(writer)
-        for batch, places in task.batches():
-            described = _described(batch)
-            lines.write(described.tobytes())
-            for number, writer in enumerate(writers):
-                if (chosen := places == number).any():
-                    writer.write(batch.filter(pa.array(chosen)))
-                    hashes += [described["hashes"][chosen]] if task.hashed[number] else []
+def hold_out(task: DivideTask, tick: Tick) -> tuple[PairFile | None, ...]:
+    """Writes the pairs of a part that are held out; returns a file for each hold-out with pairs. Ticks are pairs."""
+    hashes, row = [np.empty((0, len(SIDES)), np.uint64)], task.first
+    names = None if task.outputs else (*SIDES, "row", DOCUMENT)
+    files = [PartFile(path, task.part.corpus) for path in task.outputs]
+    with ExitStack() as opened, atomic_write(task.pairs) as beside, beside.open("wb") as described:
+        for file in files:
+            opened.enter_context(file)
+        for batch in iter_pairs(task.part.path, columns=names):
+            pairs = np.empty(len(batch), _PAIRS)
+            pairs["place"] = STAYS if task.draw is None else task.draw.places(batch, task.salt, row)
+            for number, side in enumerate(SIDES):
+                column = TextColumn.from_arrow(batch.column(side))
+                pairs["hashes"][:, number] = line_hashes(column.data, column.offsets)
+                pairs["bytes"][:, number] = np.diff(column.offsets) + 1
+            described.write(pairs.tobytes())
+            for number, file in enumerate(files):
+                if (chosen := pairs["place"] == number).any():
+                    file.write(batch.filter(pa.array(chosen)))
+                    hashes += [pairs["hashes"][chosen]] if task.hashed[number] else []
+            row += len(batch)
             tick(len(batch))
     with atomic_write(task.hashes) as beside, writing(task.hashes):
         np.unique(np.concatenate(hashes)).astype("<u8").tofile(beside)
-    return HeldOut(tuple(writer.made() for writer in writers))
-
-
-def _described(batch: pa.RecordBatch) -> npt.NDArray[np.void]:
-    """Returns the hashes and bytes of each pair's lines."""
-    described = np.empty(len(batch), _LINES)
-    for number, side in enumerate(SIDES):
-        column = TextColumn.from_arrow(batch.column(side))
-        described["hashes"][:, number] = line_hashes(column.data, column.offsets)
-        described["bytes"][:, number] = np.diff(column.offsets)
-    return described
-
-
-class PartFile(BatchFile):
-    """A file of pairs that is a part."""
-
-    def __init__(self, path: Path, corpus: str) -> None:
-        super().__init__(path)
-        self._corpus, self._bytes = corpus, [0, 0]
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        super().write(batch)
-        for number, side in enumerate(SIDES):
-            self._bytes[number] += text_bytes(batch.column(side)) + len(batch)
-
-    def made(self) -> PairFile | None:
-        """Returns the file after it is closed; None if there were no pairs."""
-        if not self.pairs:
-            return None
-        name = f"{self.path.parent.name}/{self.path.name}"
-        return PairFile(name, self.pairs, self._corpus, None, self._bytes[0], self._bytes[1], sha256_of(self.path))
+    return tuple(file.made() for file in files)
 
 
 HOLD_OUT = Round(
     "hold-out",
     hold_out,
-    HeldOut,
+    tuple[PairFile | None, ...],
     words="holding pairs out",
-    made=lambda task, result: [
-        *(task.hashes, task.lines),
-        *(path for path, file in zip(task.outputs, result.files, strict=True) if file is not None),
+    made=lambda task, files: [
+        *(task.hashes, task.pairs),
+        *(path for path, file in zip(task.outputs, files, strict=True) if file is not None),
     ],
 )
 
 
 @dataclass(frozen=True)
-class KeepTask(DivideTask):
+class KeepTask:
     """A part to keep without some of its pairs."""
 
-    output: Path  # the file, without suffix
+    key: str
+    part: PairFile
     beside: str  # path of the part, relative to the directory of the output
+    pairs: Path  # the file of `hold_out` about its pairs
     hashes: tuple[Path, ...]  # hashes of the lines that are held out
-    lines: Path | None  # file of `hold_out` with the hashes and bytes of the part's lines; None to read its text
+    output: Path  # the file, without suffix
 
 
 @dataclass(frozen=True)
@@ -169,23 +125,29 @@ class Kept:
 
 def keep(task: KeepTask, tick: Tick) -> Kept:
     """Finds the pairs of a part that stay. Ticks are pairs."""
-    known = np.unique(np.concatenate([np.empty(0, np.uint64), *map(_read_hashes, task.hashes)]))
+    groups, masks = row_groups(task.part.path), [np.empty(0, np.bool_)]
     dropped, sizes = np.zeros(3, np.int64), np.zeros(len(SIDES), np.int64)
-    masks = [np.empty(0, np.bool_)]
-    for places, lines in _lines_of(task):
-        stays = places == STAYS
-        repeats = _among(known, lines["hashes"]).any(axis=1)
-        dropped += [np.count_nonzero(each) for each in (places >= 0, stays & repeats, places == GOES)]
-        masks.append(stays & ~repeats)
-        sizes += lines["bytes"][masks[-1]].sum(axis=0, dtype=np.int64)
-        tick(len(lines))
+    with writing(task.pairs), task.pairs.open("rb") as described:
+        hashes = [np.fromfile(path, "<u8").astype(np.uint64, copy=False) for path in task.hashes]
+        known = np.unique(np.concatenate([np.empty(0, np.uint64), *hashes]))
+        for size in groups:
+            pairs = np.fromfile(described, _PAIRS, size)
+            stays = pairs["place"] == STAYS
+            repeats = stays & _among(known, pairs["hashes"]).any(axis=1)
+            dropped += [np.count_nonzero(each) for each in (pairs["place"] >= 0, repeats, pairs["place"] == GOES)]
+            masks.append(stays & ~repeats)
+            sizes += pairs["bytes"][masks[-1]].sum(axis=0)
+            tick(size)
     counts = dict(zip((HELD_OUT, DUPLICATE, LIMIT), dropped.tolist(), strict=True))
     kept = np.concatenate(masks)
-    pairs = int(kept.sum())
-    if pairs in (0, len(kept)):
-        return Kept(None, pairs > 0, counts)
-    few = 2 * pairs < len(kept)  # later stages would read mostly other pairs
-    return Kept(_write_text(task, kept) if few else _write_kept(task, kept, sizes + pairs), False, counts)
+    left = int(kept.sum())
+    if left in (0, len(kept)):
+        return Kept(None, left > 0, counts)
+    if 2 * left < len(kept):  # later stages would read mostly other pairs
+        return Kept(_write_text(task, kept), False, counts)
+    path = task.output.with_suffix(KEPT)
+    digest, (source, target) = save_part(KeptPart.of(task.beside, groups, kept), path), sizes.tolist()
+    return Kept(PairFile(name_of(path), left, task.part.corpus, None, source, target, digest), False, counts)
 
 
 def _among(known: Keys, hashes: Keys) -> npt.NDArray[np.bool_]:
@@ -197,32 +159,7 @@ def _among(known: Keys, hashes: Keys) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _lines_of(task: KeepTask) -> Iterator[tuple[Places, npt.NDArray[np.void]]]:
-    """Yields where the pairs of a batch go, with the hashes and bytes of their lines."""
-    if task.lines is None:
-        yield from ((places, _described(batch)) for batch, places in task.batches())
-        return
-    with writing(task.lines), task.lines.open("rb") as lines:
-        for batch, places in task.batches(["row", DOCUMENT]):
-            yield places, np.fromfile(lines, _LINES, len(batch))
-
-
-def _read_hashes(path: Path) -> Keys:
-    with writing(path):
-        return np.fromfile(path, "<u8").astype(np.uint64, copy=False)
-
-
-def _write_kept(task: KeepTask, kept: npt.NDArray[np.bool_], sizes: npt.NDArray[np.int64]) -> PairFile:
-    """Writes which pairs stay, without their text."""
-    path = task.output.with_suffix(KEPT)
-    digest = save_part(KeptPart.of(task.beside, row_groups(task.part.path), kept), path)
-    source, target = sizes.tolist()
-    name = f"{path.parent.name}/{path.name}"
-    return PairFile(name, int(kept.sum()), task.part.corpus, None, source, target, digest)
-
-
 def _write_text(task: KeepTask, kept: npt.NDArray[np.bool_]) -> PairFile | None:
-    """Writes the pairs that stay."""
     first = 0
     with PartFile(task.output.with_suffix(".parquet"), task.part.corpus) as file:
         for batch in iter_pairs(task.part.path):
@@ -272,38 +209,61 @@ class _Source:
     def where(self) -> str:
         return f"splits.{self.split}.{self.corpus.name}"
 
-    def salt(self, config: Config) -> int:
-        """Returns a seed. A text's pairs in several languages have the same, so that their rows go together."""
-        return salt_of(config, self.corpus)
+    @property
+    def pairs(self) -> int:
+        return sum(part.pairs for part in self.parts)
 
-    def every(self, others: Sequence[_Source], rows: Mapping[str, int]) -> Iterator[Every]:
-        """Yields the hold-outs by position, given the split's corpora before this one, and the rows of corpora."""
-        for number, each in enumerate(self.corpus.hold_out):
-            if each.every is not None:
-                counts = {
-                    "corpus": 0,
-                    "split": sum(part.pairs for other in others for part in other.parts),
-                    "lines": sum(rows[other.corpus.name] for other in others),
-                }
-                yield Every(number, each.every, counts[each.positions], each.positions == "lines")
+    def draw_task(self, job: Job, others: Sequence[_Source], rows: Mapping[str, int]) -> DrawTask:
+        """Returns the task that draws its pairs, given the split's corpora before it, and the rows of corpora."""
+        before = {
+            "corpus": 0,
+            "split": sum(other.pairs for other in others),
+            "lines": sum(rows[other.corpus.name] for other in others),
+        }
+        wanted = [*enumerate(self.corpus.hold_out)]
+        return DrawTask(
+            key=f"draw-{self.where}",
+            where=self.where,
+            salt=salt_of(job.config, self.corpus),
+            parts=tuple(part.below(job.directory_of(Divide)).path for part in self.parts),
+            every=tuple(
+                Every(number, each.every, before[each.positions], each.positions == "lines")
+                for number, each in wanted
+                if each.every is not None
+            ),
+            drawn=tuple((number, each.pairs) for number, each in wanted if each.pairs),
+            limit=self.corpus.limit,
+            documents=self.corpus.document is not None,
+        )
 
     def tasks(self, job: Job, made: Draw | None) -> Iterator[DivideTask]:
         """Yields a task for each part."""
         first = 0
         for part in self.parts:
-            path = part.below(job.directory_of(Divide))
-            yield DivideTask(f"{self.split}-{part.path.stem}", path, made, self.salt(job.config), first)
+            name = part.path.stem
+            yield DivideTask(
+                key=f"{self.split}-{name}",
+                part=part.below(job.directory_of(Divide)),
+                draw=made,
+                salt=salt_of(job.config, self.corpus),
+                first=first,
+                outputs=tuple(job.directory / each.split / f"{_HELD}{name}.parquet" for each in self.corpus.hold_out),
+                hashed=tuple(each.duplicates == "drop" for each in self.corpus.hold_out),
+                hashes=job.scratch / f"{self.split}-{name}.hashes",
+                pairs=job.scratch / f"{self.split}-{name}.pairs",
+            )
             first += part.pairs
 
 
-Divided: TypeAlias = "tuple[dict[str, Draw], list[tuple[HoldOutTask, HeldOut]], list[tuple[KeepTask, Kept]]]"
+Divided: TypeAlias = "tuple[dict[str, Draw], list[tuple[DivideTask, tuple[PairFile | None, ...]]], dict[str, Kept]]"
+"""The draws, the files that are held out, and by the keys of tasks what stays."""
 
 
 class Divide(Stage[DivideOutput, Divided]):
     """Writes ``divided/<split>/part-*``, each named after the part that its pairs come from, and ``held-out-*``."""
 
     name = "divide"
-    version = 2
+    version = 3
     directory = "divided"
     output = DivideOutput
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = (DRAW, HOLD_OUT, KEEP)
@@ -321,100 +281,78 @@ class Divide(Stage[DivideOutput, Divided]):
 
     def work(self, job: Job) -> Rounds[Divided]:
         sources = _sources(job)
-        chosen = {source.where: source for source in sources if source.corpus.is_divided}
-        before = {
-            source.where: [other for other in sources[:number] if other.split == source.split]
-            for number, source in enumerate(sources)
-        }
         rows = {name: counts.pairs_in for name, counts in job.read(Compile).corpora["train"].items()}
-        drawing = [
-            DrawTask(
-                f"draw-{where}",
-                where,
-                source.salt(job.config),
-                tuple(part.below(job.directory_of(Divide)).path for part in source.parts),
-                tuple(source.every(before[where], rows)),
-                tuple((number, each.pairs) for number, each in enumerate(source.corpus.hold_out) if each.pairs),
-                source.corpus.limit,
-                source.corpus.document is not None,
-            )
-            for where, source in chosen.items()
+        drawing = {
+            source.where: source.draw_task(job, [each for each in sources[:at] if each.split == source.split], rows)
+            for at, source in enumerate(sources)
+            if source.corpus.is_divided
+        }
+        drawn = yield from DRAW.run(drawing.values(), sum(each.pairs for each in sources if each.where in drawing))
+        draws = dict(zip(drawing, drawn, strict=True))
+        drops = any(each.duplicates == "drop" for source in sources for each in source.corpus.hold_out)
+        parts = [
+            (part, source, task)
+            for source in sources
+            if source.where in draws or (drops and source.split == "train")
+            for part, task in zip(source.parts, source.tasks(job, draws.get(source.where)), strict=True)
         ]
-        drawn = yield from DRAW.run(drawing, sum(part.pairs for source in chosen.values() for part in source.parts))
-        draws = dict(zip(chosen, drawn, strict=True))
-        holding = [
-            HoldOutTask(
-                **vars(task),
-                outputs=tuple(
-                    job.directory / each.split / f"{_HELD}{task.part.path.stem}.parquet"
-                    for each in source.corpus.hold_out
-                ),
-                hashed=tuple(each.duplicates == "drop" for each in source.corpus.hold_out),
-                hashes=job.scratch / f"{task.key}.hashes",
-                lines=job.scratch / f"{task.key}.lines",
-            )
-            for where, source in chosen.items()
-            for task in source.tasks(job, draws[where])
-            if source.corpus.hold_out
-        ]
-        held = yield from HOLD_OUT.run(holding, sum(task.part.pairs for task in holding))
+        dividing = [task for _, _, task in parts]
+        pairs = sum(task.part.pairs for task in dividing)
+        held = yield from HOLD_OUT.run(dividing, pairs)
         _check_positions(sources, held)
-        hashes = tuple(task.hashes for task in holding if any(task.hashed))
-        lines = {task.key: task.lines for task in holding}
+        hashes = tuple(task.hashes for task in dividing if any(task.hashed))
         keeping = [
             KeepTask(
-                **vars(task),
-                output=job.directory / source.split / task.part.path.stem,
+                key=task.key,
+                part=task.part,
                 beside=f"../{part.file}",
-                hashes=known,
-                lines=lines.get(task.key),
+                pairs=task.pairs,
+                hashes=hashes if source.split == "train" else (),
+                output=job.directory / source.split / part.path.stem,
             )
-            for source in sources
-            for known in [hashes if source.split == "train" else ()]
-            for part, task in zip(source.parts, source.tasks(job, draws.get(source.where)), strict=True)
-            if task.draw is not None or known
+            for part, source, task in parts
         ]
-        kept = yield from KEEP.run(keeping, sum(task.part.pairs for task in keeping))
-        return draws, [*zip(holding, held, strict=True)], [*zip(keeping, kept, strict=True)]
+        kept = yield from KEEP.run(keeping, pairs)
+        keys = [task.key for task in dividing]
+        return draws, [*zip(dividing, held, strict=True)], dict(zip(keys, kept, strict=True))
 
     def finish(self, job: Job, made: Divided) -> Result[DivideOutput]:
         draws, held, kept = made
-        stayed = {task.key: result for task, result in kept}
         parts: dict[str, list[PairFile]] = {}
         dropped: dict[str, dict[str, dict[str, int]]] = {}
         for source in _sources(job):
             listed = parts.setdefault(source.split, [])
             counts = dict.fromkeys((HELD_OUT, DUPLICATE, LIMIT), 0)
             for part in source.parts:
-                result = stayed.get(f"{source.split}-{part.path.stem}", Kept(None, True, {}))
+                result = kept.get(f"{source.split}-{part.path.stem}", Kept(None, True, {}))
                 file = part if result.whole else result.file
                 listed += [] if file is None else [file]
                 for reason, number in result.dropped.items():
                     counts[reason] += number
             dropped.setdefault(source.split, {})[source.corpus.name] = counts
-        for holding, out in held:
-            for path, file in zip(holding.outputs, out.files, strict=True):
+        for task, files in held:
+            for path, file in zip(task.outputs, files, strict=True):
                 parts.setdefault(path.parent.name, []).extend([] if file is None else [file])
         digests = {file.file: file.sha256 for listed in parts.values() for file in listed if file.sha256 is not None}
         total = {
             reason: sum(counts[reason] for corpora in dropped.values() for counts in corpora.values())
             for reason in (DUPLICATE, LIMIT, HELD_OUT)
         }
-        pairs, moved = sum(task.part.pairs for task, _ in kept), total.pop(HELD_OUT)
+        pairs, moved = sum(task.part.pairs for task, _ in held), total.pop(HELD_OUT)
         without = {split: tuple(replace(file, sha256=None) for file in listed) for split, listed in parts.items()}
         counted = Counts(pairs, pairs - sum(total.values()), total, {HELD_OUT: moved})
         return Result(DivideOutput(without, draws, dropped), counted, [*digests], digests)
 
 
-def _check_positions(sources: Sequence[_Source], held: Sequence[HeldOut]) -> None:
+def _check_positions(sources: Sequence[_Source], held: Sequence[Sequence[PairFile | None]]) -> None:
     """Checks that hold-outs by position find a pair in at least one corpus."""
-    found = {file.file.partition("/")[0] for out in held for file in out.files if file is not None}
+    found = {file.path.parent.name for files in held for file in files if file is not None}
     for source in sources:
         for each in source.corpus.hold_out:
             if each.every is not None and each.split not in found:
-                total = sum(part.pairs for part in source.parts)
                 raise CorpusError(
-                    f"{source.where}.hold_out.every is {each.every}, but cleaning leaves {total:,} pairs; lower it"
+                    f"{source.where}.hold_out.every is {each.every}, but cleaning leaves {source.pairs:,} pairs; "
+                    "lower it"
                 )
 
 
@@ -486,14 +424,13 @@ def reason_for(job: Outputs, split: str, corpus: Corpus, row: int) -> str:
     if not (job.config.divides and any(corpus.name == each.name for each in job.config.splits[split])):
         return ""
     made = job.read(Divide).draws.get(f"splits.{split}.{corpus.name}")
-    source = _Source(split, corpus, tuple(part for part in whole_parts(job)[split] if part.corpus == corpus.name))
     first = 0
-    for part in source.parts:
-        for batch in iter_pairs(part.below(job.directory_of(Divide)).path):
+    for part in (each for each in whole_parts(job)[split] if each.corpus == corpus.name):
+        for batch in iter_pairs(part.below(job.directory_of(Divide)).path, columns=["row", DOCUMENT]):
             for found in np.flatnonzero(batch.column("row").to_numpy() == row) if "row" in batch.schema.names else ():
                 if made is None:
                     return DUPLICATE
-                place = int(made.places(batch, source.salt(job.config), first)[found])
+                place = int(made.places(batch, salt_of(job.config, corpus), first)[found])
                 held = f"{HELD_OUT} for {corpus.hold_out[place].split}" if place >= 0 else ""
                 return held or (DUPLICATE if place == STAYS else f"{LIMIT}, {corpus.limit:,} pairs")
             first += len(batch)

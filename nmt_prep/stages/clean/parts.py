@@ -19,7 +19,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from nmt_prep.base.artefacts import writing
-from nmt_prep.base.digests import sha256_of
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.computed_rules import ComputedUse
 from nmt_prep.cleaning.dedup.records import ALL, Group
@@ -38,10 +37,9 @@ from nmt_prep.cleaning.rejects import (
 )
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.parts import BatchFile, PairFile, score_column, scores_of
+from nmt_prep.corpora.parts import PairFile, PartFile, score_column, scores_of
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.text.blocks import text_bytes
 
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Judged
@@ -129,10 +127,10 @@ class PartOutput(ExitStack):
 
     def __init__(self, task: PartTask) -> None:
         super().__init__()
-        self._of, self._last = task.of, task.last
-        self._kept, self._rejected = BatchFile(task.kept, compressed=task.last), BatchFile(task.rejected)
+        self._of = task.of
+        self._kept = PartFile(task.kept, task.of.corpus, compressed=task.last)
+        self._rejected = PartFile(task.rejected, task.of.corpus)
         self._sample = RejectSample(task.of.seed, task.of.corpus) if task.of.rejects == "sample" else None
-        self._bytes = dict.fromkeys(SIDES, 0)
         self._spill = None if task.spill is None else SpillWriter(task.spill)
         self._kind = None if task.spill is None else task.spill.comparisons[0].kind
         self._notes, self._refused = RejectNotes(), CleanCounts()
@@ -152,8 +150,6 @@ class PartOutput(ExitStack):
         """Writes the kept and the rejected pairs of a batch; ``judged`` is None after passes other than the rules."""
         chosen = batch if verdict.kept.all() else batch.filter(pa.array(verdict.kept))
         self._kept.write(chosen)
-        for side in SIDES:
-            self._bytes[side] += text_bytes(chosen.column(side)) + len(chosen)
         if self._spill is not None and self._kind is not None:
             self._spill.add(chosen, None if judged is None else judged.line_keys(self._kind, verdict.kept))
         if len(chosen) < len(batch):
@@ -178,22 +174,7 @@ class PartOutput(ExitStack):
 
     def result(self, counts: CleanCounts) -> PartResult:
         """Returns the result of the task. Requires that the files are closed."""
-        sizes = self._bytes["source"], self._bytes["target"]
-        kept, rejected = _written(self._kept, self._of, *sizes, last=self._last), _written(self._rejected, self._of)
-        return PartResult(counts + self._refused, kept, rejected, notes=self._notes)
-
-
-def _written(
-    file: BatchFile, of: CorpusTask, source: int | None = None, target: int | None = None, *, last: bool = True
-) -> PairFile | None:
-    """Returns a file that a task wrote, relative to the directory of cleaned or rejected pairs; None for no pairs.
-
-    Only the last file of a part has a digest.
-    """
-    if not file.pairs:
-        return None
-    name = f"{file.path.parent.name}/{file.path.name}"
-    return PairFile(name, file.pairs, of.corpus, None, source, target, sha256_of(file.path) if last else None)
+        return PartResult(counts + self._refused, self._kept.made(), self._rejected.made(), notes=self._notes)
 
 
 @dataclass(frozen=True)
@@ -288,9 +269,9 @@ def sample_rejects(task: RejectsTask, tick: Tick) -> PairFile:
         for batch in iter_pairs(file):
             sample.add(batch)
             tick(len(batch))
-    with BatchFile(task.output) as output:
+    with PartFile(task.output, task.of.corpus) as output:
         output.write(sample.sample())
-    written = _written(output, task.of)
+    written = output.made()
     assert written is not None
     return written
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,6 +53,12 @@ class Judged:
     def kept(self) -> Mask:
         """True for each pair that is kept: bool, shape ``[pairs]``."""
         return self.reasons < 0
+
+    def words(self) -> dict[Side, pa.Array]:
+        """Returns the words that ``limits.tokens`` counted, null for pairs without text."""
+        filled = self.reasons != 0
+        places = pa.array(np.cumsum(filled) - 1, mask=~filled)
+        return {side: lines if filled.all() else lines.take(places) for side, lines in self.judged.words.items()}
 
     def line_keys(self, kind: KeyKind, kept: Mask) -> dict[Side, Keys] | None:
         """Returns line keys for some pairs, which are computed once for equal lines.
@@ -127,6 +134,7 @@ class Cleaner:
         text: Mapping[Side, pa.Array],
         scores: Mapping[str, Values] | None = None,
         place: Callable[[int], str] = "pair {} of the batch".format,
+        words: Mapping[Side, pa.Array] = MappingProxyType({}),
     ) -> Judged:
         """Cleans a batch of pairs, or of lines on one side.
 
@@ -134,12 +142,14 @@ class Cleaner:
             text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls. A side that the
                 corpus does not have is ignored.
             scores: score columns by name, float64, shape ``[pairs]``.
+            words: the words of each side, if ``limits.tokens`` counted them before.
         """
         altered: Counter[str] = Counter()
         fixed = {side: self._fixed(side, text[side], altered) for side in self._sides}
         filled = filled_pairs(fixed)
         reasons = np.zeros(len(filled), np.int16)
         pairs = _pairs(fixed, scores or {}, filled, self._known)
+        pairs.words = {side: lines.filter(pa.array(filled)) for side, lines in words.items()}
         chosen = np.flatnonzero(filled)
         values, failed = self._judged(pairs, lambda pair: place(int(chosen[pair])))
         reasons[filled] = _first_reasons(failed)

@@ -12,6 +12,7 @@ from nmt_prep.base.sides import Side
 from nmt_prep.cleaning.corpus_rules import CORPUS_RULES
 from nmt_prep.config import CleanSettings, CorpusCleaning, DecontaminateSettings, DedupSettings, Languages
 from nmt_prep.config.clean import Fixes
+from nmt_prep.config.limits import TOKENS
 
 PairDedup: TypeAlias = Literal["off", "exact", "normalized"]
 Preset: TypeAlias = Literal["none", "light", "standard", "strict"]
@@ -152,7 +153,7 @@ def cleaning_of(settings: CleanSettings, languages: Languages, corpus: str) -> C
     keys = dict.fromkeys(rules, f"clean.preset {settings.preset}: ")
     for key, own in (("clean", settings.rules), *((key, layer.rules) for key, layer in layers.items())):
         keys.update(dict.fromkeys(own, f"{key}.rules."))
-    keys.update(dict.fromkeys(keys.keys() & {"limits/tokens"}, ""))  # the section limits has added it
+    keys.update(dict.fromkeys(keys.keys() & {TOKENS}, ""))  # the section limits has added it
     corpus_rules = {name: rules.pop(name) for name in CORPUS_RULES if name in rules}
     return Cleaning(chosen[-1] if chosen else PRESET_FIXES[settings.preset], rules, corpus_rules, keys)
 

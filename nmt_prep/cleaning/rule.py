@@ -119,6 +119,8 @@ class Pairs:
         self._known = known or {side: KnownLines() for side in text}
         self._kept: dict[Hashable, Any] = {}
         self.scores: Mapping[str, Values] = scores or {}
+        self.words: dict[Side, pa.Array] = {}
+        """The words of each side that ``limits.tokens`` counted, if they are not the text."""
         sizes = {len(lines) for lines in self._arrow.values()} | {len(values) for values in self.scores.values()}
         if len(sizes) != 1 or not self._arrow:
             raise ValueError(f"the sides and scores of a batch must be equally long, but have {sorted(sizes)} lines")

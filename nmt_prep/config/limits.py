@@ -8,6 +8,8 @@ from pydantic import Field
 
 from nmt_prep.config.section import Count, Section
 
+TOKENS = "limits/tokens"  # Key of the cleaning rule for tokens
+
 
 class PieceLimits(Section):
     """Piece count limits for both sides."""

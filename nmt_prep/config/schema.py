@@ -22,7 +22,7 @@ from nmt_prep.config.corpus import Corpus, Tag, Translate
 from nmt_prep.config.documents import DocumentSettings
 from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.language_pairs import MULTIPLE, CheckedTag, ConfigLanguages, Pairs
-from nmt_prep.config.limits import LimitSettings
+from nmt_prep.config.limits import TOKENS, LimitSettings
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
 from nmt_prep.config.problems import UNKNOWN_NAME, did_you_mean
 from nmt_prep.config.prompts import CausalSettings
@@ -553,9 +553,7 @@ class Config(Section):
         clean = CleanSettings(preset="none") if self.clean is None else self.clean
         words = {side: self.vocab.words.of(side) for side in SIDES}
         rule = {**self.limits.tokens.model_dump(), "words": {side: steps_of_tokens(words[side]) for side in SIDES}}
-        return self.model_copy(
-            update={"clean": clean.model_copy(update={"rules": {**clean.rules, "limits/tokens": rule}})}
-        )
+        return self.model_copy(update={"clean": clean.model_copy(update={"rules": {**clean.rules, TOKENS: rule}})})
 
     def directed(self, split: str) -> tuple[Corpus, ...]:
         """Returns the corpora of a split, each followed by its other direction if both directions are used."""

@@ -44,6 +44,9 @@ SCORE = "score:"  # Prefix of score column names
 BEFORE: Mapping[Side, str] = {"source": "before:source", "target": "before:target"}
 """Names of the columns with the repeated segments before a pair in its document: a list of texts per side."""
 
+WORDS: Mapping[Side, str] = {"source": "words:source", "target": "words:target"}
+"""Names of the columns with the words that ``limits.tokens`` counted, so that later stages need not make them again."""
+
 
 def score_column(name: str) -> str:
     """Returns the column name of a score."""
@@ -95,6 +98,11 @@ class PairFile:
         if self.bytes is not None or self.source_bytes is None or self.target_bytes is None:
             return self.bytes or 0
         return self.source_bytes + self.target_bytes - 2 * self.pairs
+
+    def words(self) -> dict[Side, str]:
+        """Returns the columns with the words of each side, or with its text if the file has no such words."""
+        names = () if self.reversed else schema_of(self.path).names
+        return {side: name if name in names else side for side, name in WORDS.items()}
 
     def below(self, directory: Path) -> PairFile:
         """Returns the file with its path below a directory, or beside it if the path begins with ``../``."""
@@ -293,11 +301,13 @@ def name_of(path: Path) -> str:
 
 def part_writer(path: Path, schema: pa.Schema, *, compressed: bool = True) -> AbstractContextManager[pq.ParquetWriter]:
     """Opens a file for writing with the compression and encodings of parts."""
+    names = [f"{each.name}.list.element" if pa.types.is_list(each.type) else each.name for each in schema]
+    zstd = [name for name in names if compressed and name not in WORDS.values()]  # words are read most often
     return parquet_writer(
         path,
         schema,
-        compression="zstd" if compressed else "none",
-        compression_level=1 if compressed else None,
+        compression=dict.fromkeys(zstd, "zstd"),
+        compression_level=dict.fromkeys(zstd, 1),
         use_dictionary=[name for name in ("corpus", "document", "rule", "kept_corpus") if name in schema.names],
         column_encoding={"row": "DELTA_BINARY_PACKED"},
         write_statistics=False,
@@ -351,16 +361,19 @@ def other_columns(path: Path) -> dict[str, pa.DataType]:
 
     A dictionary column is listed with the type of its values.
     """
-    if path.suffix == line_parts.SUFFIX:
-        return {}
-    with _reading(path):
-        if path.suffix == KEPT:
-            return other_columns(path.parent / KeptPart.load(path).part)
-        schema = pq.read_schema(path)
-    others = [column for column in schema if column.name not in (*SIDES, "corpus", "row", *BEFORE.values())]
+    own = (*SIDES, "corpus", "row", *BEFORE.values(), *WORDS.values())
+    others = [column for column in schema_of(path) if column.name not in own]
     return {
         column.name: column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in others
     }
+
+
+def schema_of(path: Path) -> pa.Schema:
+    """Returns the columns of a part."""
+    if path.suffix == line_parts.SUFFIX:
+        return part_schema()
+    with _reading(path):
+        return schema_of(path.parent / KeptPart.load(path).part) if path.suffix == KEPT else pq.read_schema(path)
 
 
 def _named_lines(path: Path, numbers: Iterable[int] | None, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:

@@ -27,7 +27,7 @@ from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import iter_pairs, row_groups
 from nmt_prep.corpora.formats.plain import save_part
-from nmt_prep.corpora.parts import KEPT, KeptPart, PairFile, PartFile, name_of
+from nmt_prep.corpora.parts import KEPT, WORDS, KeptPart, PairFile, PartFile, name_of, schema_of
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.manifest import Counts
@@ -66,12 +66,12 @@ _PAIRS = [("hashes", "<u8", len(SIDES)), ("bytes", "<i8", len(SIDES)), ("place",
 def hold_out(task: DivideTask, tick: Tick) -> tuple[PairFile | None, ...]:
     """Writes the pairs of a part that are held out; returns a file for each hold-out with pairs. Ticks are pairs."""
     hashes, row = [np.empty((0, len(SIDES)), np.uint64)], task.first
-    names = None if task.outputs else (*SIDES, "row", DOCUMENT)
+    names = schema_of(task.part.path).names if task.outputs else (*SIDES, "row", DOCUMENT)
     files = [PartFile(path, task.part.corpus) for path in task.outputs]
     with ExitStack() as opened, atomic_write(task.pairs) as beside, beside.open("wb") as described:
         for file in files:
             opened.enter_context(file)
-        for batch in iter_pairs(task.part.path, columns=names):
+        for batch in iter_pairs(task.part.path, columns=[name for name in names if name not in WORDS.values()]):
             pairs = np.empty(len(batch), _PAIRS)
             pairs["place"] = STAYS if task.draw is None else task.draw.places(batch, task.salt, row)
             for number, side in enumerate(SIDES):

@@ -37,6 +37,7 @@ from nmt_prep.stages.clean.first_rules import cleaned_part
 from nmt_prep.stages.clean.parts import CorpusTask, PartResult, PartTask, RejectsTask, part_round, sample_rejects
 from nmt_prep.stages.divide import divided_files, divided_stages
 from nmt_prep.stages.vocab import BuiltVocabulary, Vocabulary, built_vocabularies
+from nmt_prep.subwords.words import after_words
 
 REJECTED_PIECES = "rejected_pieces"  # The directory of pairs beyond the limits
 RULE = "limits/pieces"
@@ -54,12 +55,14 @@ class PiecesRule(Rule[PieceLimits]):
         self.columns, self.bounds = limit_bounds(options, context.sides)
 
     def values(self, pairs: Pairs) -> Values:
-        lengths = np.stack([pairs.line_values(self, side, self._line_values) for side in self._tokenizers])
+        lengths = np.stack([self._line_values(pairs, side) for side in self._tokenizers])
         return lengths if len(lengths) < 2 else np.concatenate([lengths, token_ratios(*lengths)[np.newaxis]])
 
     def _line_values(self, pairs: Pairs, side: Side) -> npt.NDArray[np.float64]:
-        rows = self._tokenizers[side].encode_batch(strip_lines(pairs.arrow(side)), threads=1)
-        return rows.lengths.astype(np.float64)
+        tokenizer, lines = self._tokenizers[side], strip_lines(pairs.arrow(side))
+        if side in pairs.words:
+            tokenizer, lines = after_words(tokenizer), pairs.words[side]
+        return tokenizer.encode_batch(lines, threads=1).lengths.astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,12 @@ from nmt_prep.base.digests import StepRange
 from nmt_prep.base.errors import CorpusError, InvalidTextError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, Corpus, ExistingVocab
+from nmt_prep.config.limits import TOKENS
 from nmt_prep.config.schema import SampleSettings
 from nmt_prep.config.section import Languages
+from nmt_prep.config.vocab import steps_of_tokens
 from nmt_prep.corpora import open_corpus, strip_lines
-from nmt_prep.corpora.parts import iter_pairs
+from nmt_prep.corpora.parts import WORDS, iter_pairs
 from nmt_prep.corpora.reader import PairBatch, Reader, every, numbered
 from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.pipeline.engines import Tick
@@ -38,6 +40,7 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.clean import Clean
+from nmt_prep.stages.clean.cleaned_corpora import cleaned_corpora
 from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_settings
 from nmt_prep.stages.compile.compile_tasks import FAULTS
 from nmt_prep.stages.compile.slices import CorpusFiles, whole_steps
@@ -98,10 +101,14 @@ class CleanedLines:
     parts: tuple[Path, ...]  # the cleaned parts of the corpus, in order
     side: Side
     bytes: int  # UTF-8 bytes of the side's lines, with one byte for the end of each line
+    words: bool = False  # true to take the words of all lines, which `limits.tokens` counted
 
     def sampled(self, budget: int, unit: Unit) -> Iterator[Text]:
         """Yields every n-th line until a budget is used up."""
-        lines = (batch.column(self.side) for path in self.parts for batch in iter_pairs(path, columns=[self.side]))
+        name = WORDS[self.side] if self.words else self.side
+        lines = (batch.column(name) for path in self.parts for batch in iter_pairs(path, columns=[name]))
+        if self.words:
+            return ((joined_lines(batch), len(batch)) for batch in lines)
         taken = every(lines, stride_of(self.bytes, budget))
         return affordable((batch.cast(pa.large_string()) for batch in taken), budget, unit)
 
@@ -201,6 +208,7 @@ class Sample(Stage[SampleOutput, Sampled]):
             settings["sample.from"] = config.sample.origin
         elif held := {corpus.name: _divisors(corpus) for corpus in corpora if _divisors(corpus)}:
             settings["splits.train.hold_out.lines"] = held
+        settings |= {f"sample.words.{side}": True for side in SIDES if has_words(config, side)}
         for corpus in corpora if not config.cleans("train") or not _from_pairs(config) else ():
             settings |= reading_settings(f"splits.train.{corpus.name}", corpus, config.languages)
         return settings
@@ -293,6 +301,14 @@ def _from_pairs(config: Config) -> bool:
     return (config.cleans("train") or divided) and not config.sample.raw
 
 
+def has_words(config: Config, side: Side) -> bool:
+    """Returns true if the sample has the words that ``limits.tokens`` counted, in place of text."""
+    every = config.sample.bytes_per_corpus == "all" and config.sample.temperature is None and not config.sample.raw
+    made = config.limits.tokens and config.pairs is None and steps_of_tokens(config.vocab.words.of(side))
+    corpora = [corpus for corpus in cleaned_corpora(config) if corpus.split == "train"] if every and made else []
+    return bool(corpora) and all(TOKENS in corpus.cleaning.rules for corpus in corpora)
+
+
 def _lines(job: Job, index: int, side: Side) -> Iterator[RawLines | CleanedLines]:
     corpus = job.config.splits["train"][index]
     if _from_pairs(job.config) and (corpus.role != "vocab" or job.config.cleans("train")):
@@ -345,7 +361,7 @@ def _left_lines(job: Job, corpus: Corpus, side: Side) -> CleanedLines:
     known = [
         whole * part.pairs // counts.pairs_in if size is None else size for part, size in zip(parts, sizes, strict=True)
     ]
-    return CleanedLines(tuple(part.path for part in parts), side, sum(known))
+    return CleanedLines(tuple(part.path for part in parts), side, sum(known), has_words(job.config, side))
 
 
 def stride_of(size_in_bytes: int, budget: int) -> int:

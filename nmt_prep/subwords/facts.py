@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import model_serializer
@@ -13,6 +13,7 @@ from nmt_prep.base.errors import VocabularyError
 from nmt_prep.base.runtime import kept
 from nmt_prep.subwords import Tokenizer, WordsTokenizer, dialect_named
 from nmt_prep.subwords.tokenizer import IdLayout
+from nmt_prep.subwords.words import after_words
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,11 @@ class BuiltVocabulary:
     path: Path
     facts: VocabularyFacts
     base_dir: Path | None = None  # the directory of programs and modules that its steps may run; None for no such steps
+    of_words: bool = False  # true to encode what `words_in` returns
 
     def load(self) -> Tokenizer:
         """Returns the tokenizer; each process loads it only once."""
-        return _loaded(self)
+        return after_words(_loaded(replace(self, of_words=False))) if self.of_words else _loaded(self)
 
 
 @kept(2)

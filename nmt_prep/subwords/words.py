@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ from nmt_prep.base.artefacts import write_bytes
 from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.base.runtime import available_cores
+from nmt_prep.base.sides import Side
+from nmt_prep.config.vocab import steps_of_tokens
+from nmt_prep.corpora import strip_lines
+from nmt_prep.corpora.parts import WORDS
 from nmt_prep.subwords.tokenizer import PieceSpans, Tokenizer, read_vocabulary
 from nmt_prep.subwords.tokenizer_json import list_at, object_at, parse_json
 from nmt_prep.text.chain import Chain
@@ -106,6 +111,13 @@ class WordsTokenizer(Tokenizer):
             + [self.chain.apply(column.to_arrow(), count).lines for column in text_columns(lines)]
         )
 
+    @cached_property
+    def divided(self) -> tuple[Chain, Tokenizer]:
+        """The steps that make the words that ``limits.tokens`` counts, and a tokenizer of these words."""
+        made = len(steps_of_tokens(tuple(step.spec[0] for step in self.chain.steps)))
+        first, others = (Chain(steps) for steps in (self.chain.steps[:made], self.chain.steps[made:]))
+        return first, WordsTokenizer(others, self.inner, self._described) if others.steps else self.inner
+
     def decode(self, ids: Iterable[int]) -> str:
         return self.decode_batch(Ragged.from_lists([list(ids)]))[0]
 
@@ -178,6 +190,19 @@ class WordsTokenizer(Tokenizer):
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the vocabulary and the steps with their files' content."""
         return hashlib.sha256(json.dumps([self.inner.fingerprint, self._described]).encode()).hexdigest()
+
+
+def words_in(batch: pa.RecordBatch, side: Side, tokenizer: Tokenizer) -> pa.Array:
+    """Returns the words on a side of a part's batch that ``limits.tokens`` counts; its text for other tokenizers."""
+    if WORDS[side] in batch.schema.names:
+        return batch.column(WORDS[side])
+    lines = strip_lines(batch.column(side))
+    return tokenizer.divided[0].apply(lines).lines if isinstance(tokenizer, WordsTokenizer) else lines
+
+
+def after_words(tokenizer: Tokenizer) -> Tokenizer:
+    """Returns the tokenizer for what :func:`words_in` returns."""
+    return tokenizer.divided[1] if isinstance(tokenizer, WordsTokenizer) else tokenizer
 
 
 def save_chain(chain: Chain, path: Path, language: str, vocabulary: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from nmt_prep.runs.lineage import CorpusRows
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.limits import Limits
 from nmt_prep.stages.pair_files import pair_files
+from nmt_prep.text.chain import Chain, Changed
 from tests.corpus import lines_of, tree
 from tests.stages.runs import config_of
 
@@ -78,3 +79,26 @@ def test_workers_do_not_change_the_files_and_nothing_left_is_an_error(tmp_path: 
     assert [*trees[0][1]] == ["valid/part-x.parquet"]
     with pytest.raises(CleaningError, match=r"limits.pieces drops all 6 pairs of splits.train.x; raise max"):
         nmt_prep.run(config(tmp_path, {"min": 8}), until="limits")
+
+
+def test_steps_of_words_run_once_and_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, apply, trees = [0], Chain.apply, []
+
+    def counted(self: Chain, lines: Any, threads: int = 1) -> Changed:
+        seen[-1] += len(lines) * any(step.spec[0] == "nfc" for step in self.steps)
+        return apply(self, lines, threads)
+
+    monkeypatch.setattr(Chain, "apply", counted)
+    for side, end in (("en", " "), ("zh", "\u3000")):
+        (tmp_path / f"x.{side}").write_text("".join(f" {side} Cafe\u0301 {number % 7}{end}\n" for number in range(60)))
+    train = {"name": "x", "url": {"source": "x.en", "target": "x.zh"}, "hold_out": {"every": 9, "duplicates": "keep"}}
+    vocab = {"kind": "subword_nmt", "merges": 10, "words": ["nfc", {"truecase": "train"}, "lowercase"]}
+    more = {"outputs": [{"kind": "text", "order": "corpus"}], "sample": {"bytes_per_corpus": "all"}, "vocab": vocab}
+    for limits in ({}, {"tokens": {}}, {"tokens": {}, "pieces": {}}):
+        made = config_of(tmp_path, train, limits=limits, output_dir=str(tmp_path / f"run{len(trees)}"), **more)
+        nmt_prep.run(made)
+        files = [tree(made.run_dir / name) for name in ("records", "vocab", "outputs")]
+        trees.append({**files[0], **files[1], **files[2], "dataset.json": "", "text/output.json": ""})
+        seen.append(0)
+    assert trees[0] == trees[1] == trees[2]
+    assert seen[1:3] == [2 * (60 + 2 * 6), 2 * (60 + 3 * 6)]  # words of the six pairs that are held out are not kept

@@ -18,8 +18,9 @@ from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule, Values
 from nmt_prep.cleaning.rules.length import LENGTHS
-from nmt_prep.config.limits import PieceLimits, TokenLimits
+from nmt_prep.config.limits import TOKENS, PieceLimits, TokenLimits
 from nmt_prep.config.vocab import WordSteps
+from nmt_prep.corpora import strip_lines
 from nmt_prep.text.chain import Chain
 from nmt_prep.text.step import StepContext
 
@@ -39,7 +40,7 @@ class LimitsRule(Rule[LimitsOptions]):
     edges = LENGTHS
 
     def __init__(self, options: LimitsOptions, context: Context) -> None:
-        self._sides, self._factors = context.sides, options.factors
+        self._factors = options.factors
         words = options.words or WordSteps()
         self._chains = {
             side: Chain.of(words.of(side), StepContext(context.language(side), context.base_dir))
@@ -56,14 +57,15 @@ class LimitsRule(Rule[LimitsOptions]):
         self.bounds = (*bounds, *[Bounds(high=_limit(options.longest))] * len(context.sides))
 
     def values(self, pairs: Pairs) -> Values:
-        counted = [pairs.line_values(self, side, self._line_values) for side in self._sides]
-        tokens, longest = np.stack(counted, axis=2).transpose(1, 2, 0)
+        words = {side: chain.apply(strip_lines(pairs.arrow(side))).lines for side, chain in self._chains.items()}
+        if self.key == TOKENS:
+            pairs.words = {side: lines for side, lines in words.items() if self._chains[side].steps}
+        tokens, longest = np.stack([*map(self._counts, words.values())], axis=2).transpose(1, 2, 0)
         ratios = [token_ratios(*tokens)[np.newaxis]] if len(tokens) > 1 else []
         return np.concatenate([tokens, *ratios, longest])
 
-    def _line_values(self, pairs: Pairs, side: Side) -> npt.NDArray[np.float64]:
-        """Returns the number of tokens and the longest one of each line: float64, shape ``[pairs, 2]``."""
-        lines = self._chains[side].apply(pairs.arrow(side)).lines
+    def _counts(self, lines: pa.Array) -> npt.NDArray[np.float64]:
+        """Returns the number of tokens and the longest one of each line: float64, shape ``[lines, 2]``."""
         if not (TextColumn.from_arrow(lines).data == ord("|")).any():
             return token_counts(lines)
         if not self._factors:
@@ -86,7 +88,7 @@ def limit_bounds(options: PieceLimits, sides: tuple[Side, ...]) -> tuple[tuple[s
 def token_counts(lines: pa.Array) -> npt.NDArray[np.float64]:
     """Returns each line's token count (tokens between white space), and the length of its longest token."""
     text = TextColumn.from_arrow(lines)
-    if ((text.data >= 0x1C) & (text.data <= 0x1F)).any():
+    if (text.data - np.uint8(0x1C) < 4).any():
         text = TextColumn.from_arrow(pc.replace_substring_regex(lines, _NO_SPACE, "x"))
     native = Lines(text.data, text.offsets)
     return np.stack([line_lengths(native, "token"), longest_tokens(native)], axis=1)

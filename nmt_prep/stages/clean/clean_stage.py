@@ -130,7 +130,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     """
 
     name = "clean"
-    version = 7
+    version = 8
     directory = "cleaned"
     beside = (REJECTED,)
     reads = (Compile,)

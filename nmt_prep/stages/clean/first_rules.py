@@ -26,7 +26,7 @@ from nmt_prep.cleaning.health_warnings import drops_most, loss_warning, quoted
 from nmt_prep.cleaning.leaks import LeakFinder, verdict_of
 from nmt_prep.cleaning.rejects import EMPTY, CleanCounts, RejectNotes
 from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.parts import scores_of
+from nmt_prep.corpora.parts import WORDS, scores_of
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import HealthWarning, Job
@@ -58,8 +58,10 @@ def cleaned_part(task: PartTask, cleaner: Cleaner, finder: LeakFinder | None, ti
                 batch = output.refuse(batch, refused)  # noqa: PLW2901
             rows = batch.column("row").to_numpy()
             text = {side: batch.column(side) for side in task.of.context.sides}
-            judged = cleaner.clean(text, scores_of(batch), partial(_pair_number, rows))
-            output.write(_with_text(batch, judged), verdict_of(finder, judged, rows), judged)
+            words = {side: batch.column(name) for side, name in WORDS.items() if name in batch.schema.names}
+            judged = cleaner.clean(text, scores_of(batch), partial(_pair_number, rows), words)
+            fixed = _with_text(batch, judged, words=task.of.words)
+            output.write(fixed, verdict_of(finder, judged, rows), judged)
             tick(len(batch))
     result = output.result(cleaner.counts if finder is None else cleaner.counts + finder.counts)
     notes = RejectNotes(repaired=cleaner.repaired if task.of.rejects != "none" else {})
@@ -71,13 +73,15 @@ def _pair_number(rows: npt.NDArray[np.int64], pair: int) -> str:
     return f"pair {rows[pair] + 1}"
 
 
-def _with_text(batch: pa.RecordBatch, judged: Judged) -> pa.RecordBatch:
-    """Returns a batch of a part, with the text replaced by the fixed text."""
+def _with_text(batch: pa.RecordBatch, judged: Judged, *, words: bool) -> pa.RecordBatch:
+    """Returns a batch of a part with the fixed text, and with the words that were counted."""
     columns = [
         judged.text[name].cast(field.type) if name in judged.text else batch.column(name)
         for name, field in zip(batch.schema.names, batch.schema, strict=True)
     ]
-    return pa.record_batch(columns, schema=batch.schema)
+    made = judged.words() if words else {}
+    fields = [pa.field(WORDS[side], pa.large_string()) for side in made]
+    return pa.record_batch([*columns, *made.values()], schema=pa.schema([*batch.schema, *fields]))
 
 
 FIRST = part_round("clean-first", clean_part, "applying rules to the first pairs")

@@ -60,6 +60,7 @@ class CorpusTask:
     group: Group = ALL  # the pairs that its pairs are compared with
     against: Against | None = None  # the evaluation sets that its pairs are compared with; None if there is none
     computed: Mapping[str, ComputedUse] = field(default_factory=dict)  # the values that are computed for it, by name
+    words: bool = False  # true to keep the words that `limits.tokens` counts
 
 
 @dataclass(frozen=True)

@@ -191,6 +191,7 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
             group=group_of(config, corpus),
             against=against if is_decontaminated(config, split, corpus.corpus) else None,
             computed=corpus.computed,
+            words=config.limits.tokens is not None and corpus.corpus.pair is None,
         )
         comparisons = _comparisons(config, corpus)
         spills: list[SpillFiles | None] = [None] * len(parts)
@@ -210,7 +211,7 @@ def before_translation(job: Job, corpora: Sequence[CorpusWork]) -> Iterator[Corp
         if work.corpus.corpus.translate is not None:
             corpus = replace(work.corpus, untranslated=True)
             passes = ("rules", *line_passes(job.config, corpus.corpus), MADE)
-            of = replace(work.of, context=corpus.context(job.config))
+            of = replace(work.of, context=corpus.context(job.config), words=False)
             yield CorpusWork(corpus, of, passes, {}, work.compiled, work.parts)
 
 

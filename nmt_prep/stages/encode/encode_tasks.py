@@ -25,7 +25,7 @@ from nmt_prep.config.documents import DocumentSettings
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.schema import WeightSettings
 from nmt_prep.corpora import strip_lines
-from nmt_prep.corpora.parts import BEFORE, PairFile
+from nmt_prep.corpora.parts import BEFORE, WORDS, PairFile
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.corpora.scores import no_weights
 from nmt_prep.pipeline.engines import Tick
@@ -44,6 +44,7 @@ from nmt_prep.stages.encode.encode_causal import contexts, turns_of
 from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
+from nmt_prep.subwords.words import after_words, words_in
 from nmt_prep.training.records.causal_rows import CausalRows
 from nmt_prep.training.records.dataset_json import PairStats, ShardInfo
 from nmt_prep.training.records.document_index import Repeated, repeated_of_shard
@@ -153,9 +154,10 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     ) as writer:
         links = iter(()) if task.links is None else task.links.linked()
         all_columns = task.weight is not None or bool(task.plan.text_columns) or repeats or task.documents is not None
-        for batch in task.part.batches(columns=None if all_columns else SIDES):
+        for batch in task.part.batches(columns=None if all_columns else [*SIDES, *WORDS.values()]):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
-            ids = {side: tokenizers[side].encode_batch(text[side], threads=1) for side in SIDES}
+            words = {side: words_in(batch, side, tokenizers[side]) for side in SIDES}
+            ids = {side: after_words(tokenizers[side]).encode_batch(words[side], threads=1) for side in SIDES}
             turns = np.ones(len(batch), np.int64)
             if task.plan.layout == "text":
                 lengths = [ids[side].lengths + task.frames[side].size for side in SIDES]

@@ -29,7 +29,7 @@ from nmt_prep.stages.encode.encode_stage import Encode, check_outputs, origin_se
 from nmt_prep.stages.outputs.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows
 from nmt_prep.stages.outputs.shuffled_text import SPILL_TEXT, Wanted, is_linked, shuffled_text
 from nmt_prep.stages.pair_files import pair_files, pair_stages
-from nmt_prep.stages.vocab import Vocabulary, built_vocabularies, steps_dir, tag_settings
+from nmt_prep.stages.vocab import BuiltVocabulary, Vocabulary, built_vocabularies, steps_dir, tag_settings
 from nmt_prep.training.outputs import (
     Form,
     Made,
@@ -207,7 +207,8 @@ def _lines_of(options: OutputOptions, config: Config, split: str) -> Wanted:
     tagged = (kind.tagged(options) and form != "ids") or not has_tags  # without tags, all outputs share the lines
     shards = kind.shards(options, config, split)
     score = getattr(options, "score", None) or ""
-    return Wanted(split, shards, "text" if form == "ids" else form, tagged, options.order == "corpus", score)
+    words = form == "ids" and bool(config.vocab.words) and config.documents is None
+    return Wanted(split, shards, "text" if form == "ids" else form, tagged, options.order == "corpus", score, words)
 
 
 def _forms(config: Config) -> set[Form]:
@@ -268,10 +269,13 @@ def _shard_tasks(
             start, stop = number * rows // shards, (number + 1) * rows // shards
             pairs: IdPairs | TextPairs
             if records is not None and form == "ids" and options.order == "corpus":
-                text = shuffled[_lines_of(options, job.config, split)][number]
+                want = _lines_of(options, job.config, split)
+                text, vocabularies = shuffled[want][number], _of_words(run.vocabularies, want)
+                if encoder is not None:
+                    encoder = replace(encoder, vocabularies=_of_words(encoder.vocabularies, want))
                 pairs = EncodedPairs(records.layout, (), start, stop - start, encoder, text)
                 if options.kind == "text" and run.segments:
-                    pairs = SegmentedPairs(text.plan, text.shard, text.spills, vocabularies=run.vocabularies, tags=tags)
+                    pairs = SegmentedPairs(text.plan, text.shard, text.spills, vocabularies=vocabularies, tags=tags)
             elif records is not None and form == "ids":
                 pairs = id_pairs(records.layout, held, start, stop, encoder)
             else:
@@ -295,6 +299,10 @@ def _shard_tasks(
                 glossary=_glossary(options, job.config),
                 pools=pools.get(split, ()),
             )
+
+
+def _of_words(vocabularies: Mapping[Side, BuiltVocabulary], want: Wanted) -> dict[Side, BuiltVocabulary]:
+    return {side: replace(built, of_words=want.words) for side, built in vocabularies.items()}
 
 
 def _joined(

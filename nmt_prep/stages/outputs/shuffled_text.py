@@ -7,7 +7,7 @@ which are computed from word links and the lines' segmentation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
@@ -32,6 +32,7 @@ from nmt_prep.stages.encode.encode_tasks import in_buckets, spill_buffer, spill_
 from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies, corpus_frames
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
+from nmt_prep.subwords.words import words_in
 from nmt_prep.training.outputs import Form
 from nmt_prep.training.outputs.output_pairs import TextPairs
 from nmt_prep.training.outputs.vocabulary_files import pieces_of as piece_lines_of
@@ -55,6 +56,7 @@ class TextTask:
     linking: Linking | None  # how the lines get piece links; None for text lines without links
     memory: int  # bytes of memory that the task may use
     score: str | None = None  # the score by which translations are chosen and rejected; None for lines of all pairs
+    vocabularies: Mapping[Side, BuiltVocabulary] = field(default_factory=dict)  # what the words are for; empty for text
 
 
 def spill_text(task: TextTask, tick: Tick) -> int:
@@ -62,8 +64,9 @@ def spill_text(task: TextTask, tick: Tick) -> int:
     row, cut = task.first_row, 0
     links = iter(()) if task.linking is None else task.linking.links.linked()
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory, task.plan.buckets)) as writer:
-        for batch in task.part.batches(columns=SIDES if task.score is None else None):
-            text: dict[Side, pa.Array] = {side: strip_lines(batch.column(side)) for side in SIDES}
+        columns = [*task.part.words().values()] if task.vocabularies else SIDES
+        for batch in task.part.batches(columns=columns if task.score is None else None):
+            text: dict[Side, pa.Array] = {side: _lines(task, batch, side) for side in SIDES}
             if task.score is not None:
                 source, target = text["source"], preferred(batch, text, f"score:{task.score}")
             elif task.linking is None:
@@ -76,6 +79,12 @@ def spill_text(task: TextTask, tick: Tick) -> int:
             tick(len(batch))
         writer.close()
     return cut
+
+
+def _lines(task: TextTask, batch: pa.RecordBatch, side: Side) -> pa.Array:
+    if not task.vocabularies:
+        return strip_lines(batch.column(side))
+    return words_in(batch, side, task.vocabularies[side].load())
 
 
 def preferred(batch: pa.RecordBatch, text: Mapping[Side, pa.Array], score: str) -> pa.Array:
@@ -122,12 +131,14 @@ class Wanted:
     tagged: bool = True  # True if lines begin with the tags of their corpora
     ordered: bool = False  # True for the order of the corpora
     score: str = ""  # the score by which translations are chosen and rejected
+    words: bool = False  # True for the words that vocabularies encode
 
     @property
     def name(self) -> str:
         """Name of its tasks and spill files."""
-        more = f"{'' if self.tagged else '-untagged'}{'-ordered' if self.ordered else ''}"
-        return f"{self.form}{self.score}-{self.split}-{self.shards}{more}"
+        more = {"untagged": not self.tagged, "ordered": self.ordered, "words": self.words}
+        name = f"{self.form}{self.score}-{self.split}-{self.shards}"
+        return "-".join([name, *(word for word, given in more.items() if given)])
 
 
 def shuffled_text(
@@ -189,6 +200,7 @@ def _spill_tasks(
             linking=None if linking is None else linking(want.split, number, part.corpus),
             memory=job.task_memory,
             score=want.score or None,
+            vocabularies=built_vocabularies(job) if want.words else {},
         )
         row += part.pairs
 

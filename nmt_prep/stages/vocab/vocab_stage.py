@@ -13,13 +13,13 @@ from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, Corpus, ExistingVocab
 from nmt_prep.config.problems import checked_options
-from nmt_prep.config.vocab import SubwordNMTVocab, VocabOptions
+from nmt_prep.config.vocab import SubwordNMTVocab, VocabOptions, steps_of_tokens
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, HealthWarning, Job, Outputs, Result, Stage, Warnings
 from nmt_prep.stages.divide import divided_stages
 from nmt_prep.stages.download import Download, downloaded_files, needed_vocabularies
-from nmt_prep.stages.sample import Sample
+from nmt_prep.stages.sample import Sample, has_words
 from nmt_prep.stages.vocab.chat_files import CHAT_FILE, chat_files, chat_settings, chat_template, has_chat_template
 from nmt_prep.stages.vocab.vocab_existing import (
     given_vocabularies,
@@ -264,7 +264,10 @@ class Vocabulary(Stage[VocabOutput, Made | None]):
             return (yield from _resized(job, options))
         config, sampled, directory = job.config, job.read(Sample), job.directory_of(Sample)
         sizes: dict[Side, int] = {"source": sampled.source.bytes, "target": sampled.target.bytes}
-        sampled_lines = {side: SampleFile(side, directory / f"{side}.txt", sizes[side]) for side in SIDES}
+        made = {side: len(steps_of_tokens(options.words.of(side))) * has_words(config, side) for side in SIDES}
+        sampled_lines = {
+            side: SampleFile(side, directory / f"{side}.txt", sizes[side], made=made[side]) for side in SIDES
+        }
         names = {
             side: vocabulary_name(config, options, key)
             for key, read in vocabulary_sides(config).items()

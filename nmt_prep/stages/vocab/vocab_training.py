@@ -44,11 +44,12 @@ class SampleFile:
     path: Path
     size: int
     words: Path | None = None  # the file of the steps that change its lines first; None for no steps
+    made: int = 0  # number of these steps that have changed its lines already
     base_dir: Path | None = None  # the directory of programs and modules that the steps may run
 
     def lines(self, lines: LineSlice | None = None, threads: int = 1) -> Iterator[tuple[pa.Array, int]]:
         """Yields lines after the steps, with their bytes in the file."""
-        chain = None if self.words is None else load_chain(self.words, self.base_dir)[0]
+        chain = None if self.words is None else Chain(load_chain(self.words, self.base_dir)[0].steps[self.made :])
         for block in iter_lines(self.path, lines):
             yield block if chain is None else chain.apply(block, threads).lines, text_bytes(block) + len(block)
 
@@ -84,7 +85,7 @@ def write_words(task: WordsTask, tick: Tick) -> tuple[str, ...]:
     _, place = without_training(specs)
     if place is not None:
         assert task.sample is not None
-        chain, trainer = Chain.of(specs[:place], context), TruecaserTrainer(False)
+        chain, trainer = Chain.of(specs[task.sample.made : place], context), TruecaserTrainer(False)
         for lines, size in task.sample.lines():
             words = TextColumn.from_arrow(chain.apply(lines).lines)
             trainer.add(words.data, words.offsets)

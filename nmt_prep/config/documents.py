@@ -30,7 +30,7 @@ class Documents(Section):
     """text, html, tsv, jsonl, parquet or list: one document per file, rows with text, or a two-column list of text file
     paths"""
     divider: Annotated[str, Field(min_length=1), AfterValidator(_pattern)] | None = None
-    """a regular expression, or null: matches the lines between the documents of a long text (text)"""
+    """a regular expression, or null: matches the lines between documents in a long file (text)"""
     id: _Place | None = None
     """the number of a column, counted from 0 (tsv), or field names joined by dots (jsonl, parquet), or null: the
     document name; by default, each row is a document"""

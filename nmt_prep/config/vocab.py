@@ -175,7 +175,7 @@ class ExistingVocab(Section):
     """as from, or null: JSON files with the ID of each piece, such as vocab.json; for subword_nmt, vocabularies with
     counts"""
     threshold: int | None = Field(None, ge=1)
-    """an integer >= 1, or null for any: the minimum count in ids of a subword_nmt piece"""
+    """an integer >= 1, or null for any: the minimum count of a subword_nmt piece, as counted in ids"""
     frame: FrameTexts = FrameTexts()
     """{source: …, target: …}: the special pieces around each row"""
     prune: PruneSettings | None = None

@@ -197,10 +197,11 @@ class HoldOut(Section):
     pairs: PairCount | None = Field(None, ge=1)
     """an integer >= 1, such as 2000 or 2k: the number of random pairs; documents stay whole"""
     every: Count | None = Field(None, ge=2)
-    """an integer >= 2: instead of pairs, take those at positions (from 1) that this number divides"""
+    """an integer >= 2: take the pairs whose position (from 1) is a multiple of this number, instead of random
+    pairs"""
     positions: Literal["corpus", "split", "lines"] = "corpus"
-    """corpus, split or lines: positions for every: among the corpus's cleaned pairs, all
-    cleaned train pairs, or all raw train lines"""
+    """corpus, split or lines: for every, count the corpus's cleaned pairs, all cleaned train pairs, or all raw train
+    lines"""
     split: Name = "dev"
     """the name of a split other than train: the split that gets the pairs"""
     duplicates: Literal["drop", "keep"] = "drop"

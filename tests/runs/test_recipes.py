@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -151,6 +153,32 @@ def test_a_whole_recipe(tmp_path: Path, golden: Path, server: WebServer) -> None
     directory = prepared(tmp_path, server, golden, "fairseq-iwslt14-de-en", "frde", {"merges": 300})
     for split in ("train", "valid"):
         same(directory, golden, split_files(split, f"frde.fairseq-iwslt14.{split}.bpe", "fr", "de"))
+
+
+@pytest.mark.slow
+def test_talks_and_test_sets(tmp_path: Path, golden: Path, server: WebServer) -> None:
+    """The whole config, with the tags of talks, and with entities as grep and sed leave them."""
+    data = yaml.safe_load((RECIPES / "fairseq-iwslt14-de-en.yaml").read_text("utf-8"))
+    with tarfile.open(tmp_path / "talks.tgz", "w:gz") as archive:
+        for corpus in (corpus for corpora in data["splits"].values() for corpus in corpora):
+            corpus["url"] = "talks.tgz"
+            for side in ("source", "target"):
+                language = corpus[side].removesuffix(".xml")[-2:]
+                made = content(golden / PAIRS["ende"][language])
+                made = b"<url>x</url>\n<title>Der Titel</title>\n<keywords>a</keywords>\n" + made
+                if corpus[side].endswith(".xml"):
+                    made = '<doc docid="1">\n<seg id="1"> Er sagt’s: R&amp;D | <url> </seg>\n</doc>'.encode()
+                info = tarfile.TarInfo(corpus[side])
+                info.size = len(made)
+                archive.addfile(info, io.BytesIO(made))
+    data |= {"output_dir": str(tmp_path / "run"), "vocab": {**data["vocab"], "merges": 300}}
+    nmt_prep.run(check_config(as_tuples(data), "recipe").within(tmp_path), until="outputs")
+    text = tmp_path / "run" / "outputs" / "text"
+    lines = {file.name: file.read_text("utf-8").replace("@@ ", "").split("\n") for file in text.glob("t*-00000*")}
+    assert lines["train-00000-of-00001.de"][0] == "der titel"
+    tokens = "r &amp; amp ; d &#124; &lt; url &gt;"
+    assert lines["test-00000-of-00001.de"] == [f"er sagt &apos; s : {tokens}"] * 5 + [""]
+    assert lines["test-00000-of-00001.en"] == [f"er sagt &apos;s : {tokens}"] * 5 + [""]
 
 
 @pytest.mark.slow

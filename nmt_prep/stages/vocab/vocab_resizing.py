@@ -50,7 +50,6 @@ from nmt_prep.subwords.resizing import Learning, NewPiece, editable, kept_ids, p
 
 _SHOWN, _SHOWN_CHARACTERS = 3, 80  # Number of changed texts that are shown, and how many characters of each
 _HELD_OUT = 20  # One of so many train lines is not learned from, but shows what an extension changes
-_ALL = 1 << 62  # bytes
 _DIGEST = 16  # bytes
 _MOST_CHANGED = 0.001  # Share of other languages' words that an extension may change without a warning
 
@@ -342,7 +341,7 @@ def resize_rounds(job: Job, options: ExistingVocab) -> Rounds[tuple[Resized, Pro
 
 
 def _use_tasks(job: Job, options: ExistingVocab, given: dict[Side, GivenVocabulary]) -> Iterator[UseTask]:
-    budget = _ALL if (limit := job.config.sample.bytes_per_corpus) == "all" else len(SIDES) * limit
+    budget = len(SIDES) * job.config.sample.budget
     for split, files in divided_files(job).items():
         languages = {corpus.name: languages_of(job.config, corpus) for corpus in job.config.directed(split)}
         parts = [*directed(job.config.splits[split], files)]

@@ -133,10 +133,11 @@ def keep(task: KeepTask, tick: Tick) -> Kept:
         for size in groups:
             pairs = np.fromfile(described, _PAIRS, size)
             stays = pairs["place"] == STAYS
-            repeats = stays & _among(known, pairs["hashes"]).any(axis=1)
+            source, target = _among(known, pairs["hashes"]).T
+            repeats = stays & (source | target)
             dropped += [np.count_nonzero(each) for each in (pairs["place"] >= 0, repeats, pairs["place"] == GOES)]
             masks.append(stays & ~repeats)
-            sizes += pairs["bytes"][masks[-1]].sum(axis=0)
+            sizes += [column[masks[-1]].sum() for column in pairs["bytes"].T]
             tick(size)
     counts = dict(zip((HELD_OUT, DUPLICATE, LIMIT), dropped.tolist(), strict=True))
     kept = np.concatenate(masks)

@@ -40,7 +40,6 @@ _LANGUAGES = {
     "zu": "Zulu",
 }  # fmt: skip
 
-_MOST_TERMS = 1 << 20
 _LARGEST_GLOSSARY = 1 << 26  # bytes
 _TERMS_OF_PAIR = 50
 _WORD = re.compile(r"\w")
@@ -267,8 +266,6 @@ class Glossary:
                     f"{path}, line {number}: a term is its source, a tab and its target; correct the line"
                 )
             terms.append((sides[0], sides[1]))
-        if len(terms) > _MOST_TERMS:
-            raise ConfigError(f"{path}: a glossary has at most {_MOST_TERMS:,} terms; shorten it")
         return cls(terms)
 
     def terms(self, source: str, target: str) -> list[str]:

@@ -67,7 +67,11 @@ def draw_pool(task: PoolTask, tick: Tick) -> int:
         for batch in part.batches([group], SIDES):
             order = np.argsort(mixed(key + np.uint64(place), np.arange(len(batch))), kind="stable")[:_PAIRS_OF_GROUP]
             pairs = (strip_lines(batch.column(side).take(pa.array(order))).to_pylist() for side in SIDES)
-            chosen |= {source: target for source, target in zip(*pairs, strict=True) if _is_example(source, target)}
+            chosen |= {
+                source: target
+                for source, target in zip(*pairs, strict=True)
+                if source and target and len(f"{source}{target}".encode()) <= _LONGEST
+            }
     table = pa.table(
         {"source": [*chosen], "target": [*chosen.values()]}, pa.schema([(side, pa.string()) for side in SIDES])
     )
@@ -75,10 +79,6 @@ def draw_pool(task: PoolTask, tick: Tick) -> int:
         file.write_table(table)
     tick(1)
     return len(chosen)
-
-
-def _is_example(source: str, target: str) -> bool:
-    return bool(source and target) and len(source.encode()) + len(target.encode()) <= _LONGEST
 
 
 POOL = Round("examples", draw_pool, int, unit="corpora", words="drawing examples", made=lambda task, _: [task.output])

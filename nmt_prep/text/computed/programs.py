@@ -21,7 +21,7 @@ from nmt_prep.text.line_program import LineProgram, ProgramEndedError
 
 _SHOWN = 60
 _FEW = 9  # Answers that may all have another number of texts than promised
-_MOMENT = 0.2  # Seconds in which answers are gathered, since storing many at once takes as long as storing a few
+_MOMENT = 0.05  # Seconds in which answers are gathered, since storing many at once takes as long as storing a few
 _LAST_SECONDS = 10.0  # Seconds that a program has to end when its input ends, before it is stopped
 
 

@@ -57,10 +57,10 @@ class DivideTask:
     outputs: tuple[Path, ...]  # the file for each hold-out
     hashed: tuple[bool, ...]  # for each, True if its lines must not stay in train
     hashes: Path  # hashes of these
-    pairs: Path  # what the round `keep` needs to know about each pair, so that text is read once
+    pairs: Path  # for each pair what `_PAIRS` names, so that text is read once
 
 
-_PAIRS = [("hashes", "<u8", len(SIDES)), ("bytes", "<i8", len(SIDES)), ("place", "<i8")]  # a NumPy type
+_PAIRS = [("hashes", "<u8", len(SIDES)), ("bytes", "<i8", len(SIDES)), ("place", "<i8")]
 
 
 def hold_out(task: DivideTask, tick: Tick) -> tuple[PairFile | None, ...]:

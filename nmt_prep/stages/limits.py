@@ -98,7 +98,8 @@ class LimitsObserved:
     rejected: dict[str, dict[str, RejectNotes]] = field(default_factory=dict)
 
 
-Limited: TypeAlias = "tuple[list[tuple[str, LimitTask, PartResult]], list[PairFile]]"
+Limited: TypeAlias = "tuple[dict[tuple[str, str], list[PartResult]], list[PairFile]]"
+"""The results by split and name of the corpus, and the files of dropped pairs."""
 
 
 class Limits(Stage[LimitsOutput, Limited]):
@@ -123,31 +124,30 @@ class Limits(Stage[LimitsOutput, Limited]):
         return {**settings, "rejects": _rejects(config), "splits": limited_splits(config), "seed": config.seed}
 
     def work(self, job: Job) -> Rounds[Limited]:
-        tasks = [*_tasks(job)]
-        made = yield from LIMIT.run([task for _, task in tasks], sum(task.part.pairs for _, task in tasks))
-        results = [(split, task, result) for (split, task), result in zip(tasks, made, strict=True)]
-        rejected: dict[tuple[str, str], RejectsTask] = {}
-        for split, task, result in results if _rejects(job.config) == "sample" else ():
-            if result.rejected is not None:
-                key = f"limits-rejects-{split}-{task.of.corpus}"
-                output = job.beside(REJECTED_PIECES) / split / f"part-{task.of.corpus}.parquet"
-                before = rejected.get((split, task.of.corpus), RejectsTask(key, task.of, (), output))
-                rejected[split, task.of.corpus] = replace(before, files=(*before.files, task.rejected))
-        sampled = yield from REJECTS.run(rejected.values())
-        if _rejects(job.config) == "all":
-            sampled = [result.rejected for _, _, result in results if result.rejected is not None]
-        return results, sampled
+        tasks: dict[tuple[str, str], list[LimitTask]] = {}
+        for split, task in _tasks(job):
+            tasks.setdefault((split, task.of.corpus), []).append(task)
+        made = yield from LIMIT.run_groups(tasks, sum(task.part.pairs for each in tasks.values() for task in each))
+        rejected = [result.rejected for results in made.values() for result in results if result.rejected is not None]
+        if _rejects(job.config) == "sample":
+            sampling = []
+            for (split, corpus), each in tasks.items():
+                results = zip(each, made[split, corpus], strict=True)
+                if files := tuple(task.rejected for task, result in results if result.rejected is not None):
+                    output = job.beside(REJECTED_PIECES) / split / f"part-{corpus}.parquet"
+                    sampling.append(RejectsTask(f"limits-rejects-{split}-{corpus}", each[0].of, files, output))
+            rejected = yield from REJECTS.run(sampling)
+        return made, rejected
 
     def finish(self, job: Job, made: Limited) -> Result[LimitsOutput]:
-        results, rejected = made
+        found, rejected = made
         parts: dict[str, list[PairFile]] = {split: [] for split in limited_splits(job.config)}
         corpora: dict[str, dict[str, CleanCounts]] = {split: {} for split in parts}
         notes: dict[str, dict[str, RejectNotes]] = {split: {} for split in parts}
-        for split, task, result in results:
-            corpus = task.of.corpus
-            corpora[split][corpus] = corpora[split].get(corpus, CleanCounts()) + result.counts
-            notes[split][corpus] = notes[split].get(corpus, RejectNotes()) + result.notes
-            parts[split] += [] if result.kept is None else [result.kept]
+        for (split, corpus), results in found.items():
+            corpora[split][corpus] = reduce(add, (result.counts for result in results))
+            notes[split][corpus] = reduce(add, (result.notes for result in results))
+            parts[split] += [result.kept for result in results if result.kept is not None]
         for name, counts in corpora["train"].items():
             if not counts.pairs_out:
                 raise CleaningError(
@@ -199,17 +199,6 @@ def _tasks(job: Job) -> Iterator[tuple[str, LimitTask]]:
                 f"splits.{split}.{part.corpus}", part.corpus, Cleaning(()), context, _rejects(config), config.seed
             )
             name = part.path.with_suffix(".parquet").name
-            yield (
-                split,
-                LimitTask(
-                    f"{split}-{part.path.stem}",
-                    of,
-                    part,
-                    job.directory / split / name,
-                    rejected / split / name,
-                    True,
-                    None,
-                    config.limits.pieces,
-                    vocabularies,
-                ),
-            )
+            paths = job.directory / split / name, rejected / split / name
+            key, pieces = f"{split}-{part.path.stem}", config.limits.pieces
+            yield split, LimitTask(key, of, part, *paths, True, None, pieces, vocabularies)

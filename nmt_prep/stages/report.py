@@ -59,7 +59,7 @@ class Report(Stage[NoOutput, None]):
     reads = (Download, Compile, Sample, Vocabulary, Encode)
     observes = True
     observed = Warnings
-    version = 5
+    version = 6
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         later: tuple[type[AnyStage], ...] = pair_stages(config)[1:]  # all but compile

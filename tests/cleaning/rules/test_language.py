@@ -152,7 +152,7 @@ def test_a_side_whose_language_the_model_does_not_know(caplog: pytest.LogCapture
     assert made.columns == ("source",)
     assert made.values(pairs([EN, FR], [FR, FR])).shape == (1, 2)
     assert [record.message for record in caplog.records] == [
-        "the language model lid.176 does not know the language tlh; the rule language keeps that side"
+        "the language model lid.176 does not include the language tlh; the rule language keeps that side"
     ]
     context = Context(Languages(source="tlh", target="tlh"), ("source",), Path())
     assert make_rules({"language": True}, context) == ()

@@ -46,7 +46,7 @@ def test_lines_divide_a_long_text(tmp_path: Path) -> None:
     files = sides(tmp_path, "<d 1>\nA.\nB.\n</d>\n<d 2>\nC.\n</d>\n", "<d 1>\nX.\n</d>\n<d 2>\nY.\n</d>\n")
     assert documents(files, divider="</?d.*>") == [("0", "A.\nB.", "X."), ("1", "C.", "Y.")]
     files["target"].write_text("<d 1>\nX.\n</d>\n")
-    with pytest.raises(CorpusError, match=r"s: no line matches documents.divider \(#\+\); correct it, or leave it"):
+    with pytest.raises(CorpusError, match=r"s: no line matches documents.divider \(#\+\); correct it, or remove it"):
         documents(files, divider="#+")
     with pytest.raises(CorpusError, match=r"document 2 is '1' in .*s, but no document in .*t; both files need the sa"):
         documents(files, divider="</?d.*>")
@@ -68,7 +68,7 @@ def test_a_row_has_both_texts(tmp_path: Path) -> None:
     places = {"format": "jsonl", "source": "t.en", "target": "de"}
     assert documents(both, **places) == [("0", "A.\nB.", "X."), ("1", "C.", "Y.")]
     assert [name for name, _, _ in documents(both, **places, id="n")] == ["7", "8"]
-    with pytest.raises(CorpusError, match=r"both:1: no text at 't.fr'; fix the row, or correct the place"):
+    with pytest.raises(CorpusError, match=r"both:1: no text at 't.fr'; fix the row, or correct the key in"):
         documents(both, format="jsonl", source="t.fr", target="de")
     table = pa.table({"t": pa.array([{"en": "A."}, {"en": "B."}]), "de": ["X.", "Y."], "id": ["one", "one"]})
     pq.write_table(table, both["both"])

@@ -171,7 +171,7 @@ def test_a_pair_does_not_depend_on_the_others(units: Any) -> None:
         ({"Typos": 1, "unichar": -1}, "m.0: Typos: unichar is -1; it must be a number from 0 to 1"),
         ({"Prefix": 1, "template": "x"}, "m.0: Prefix: template is 'x'; it must have {trg} once"),
         ({"Tags": 1, "template": "{src}"}, "m.0: Tags: template is '{src}'; it must have {src} and {trg} once each"),
-        ({"Tags": 1, "custom_detok_trg": "icu:zh"}, "m.0: Tags: tokens of ICU go with augment: 1, replace: 0 and "),
+        ({"Tags": 1, "custom_detok_trg": "icu:zh"}, "m.0: Tags: ICU tokens need augment: 1, replace: 0 and "),
         ({"Tags": 1, "tag": 0.5}, "m.0: Tags: augment, replace and tag sum to less than 1"),
         ({"Retokenize": 0, "src": {"split": "x"}}, "m.0: Retokenize: src and trg have no key 'split'; "),
         ({"Retokenize": 0, "src": {"detokenize": "x"}}, "m.0: Retokenize: no detokenizer is named 'x'; "),

@@ -127,6 +127,7 @@ class Languages(Section):
 
 
 _CATALOGUE = re.compile(r"(opus|mtdata|sacrebleu):")
+_ONE_SIDE = re.compile(r"opus:[^/]+/[^/]+/[^/-]+")  # an ID of one language, which names a file
 _HUB_ID = re.compile(r"hf:(?!//)")
 
 
@@ -168,7 +169,7 @@ class Urls(Section):
             yield "give one url for both sides, or {source: …, target: …}"
         if any(map(is_hub_id, self._addresses())) and (self.hub_id is None or [*self._addresses()] != [self.hub_id]):
             yield "an hf: ID names a whole data set: give it as the only url"
-        ids = [address for address in self._addresses() if _CATALOGUE.match(address)]
+        ids = [each for each in self._addresses() if _CATALOGUE.match(each) and not _ONE_SIDE.fullmatch(each)]
         if ids and ids != [self.catalogue_id]:
             yield f"{ids[-1]} names a whole corpus: give it as the only url, or as the first mirror"
 

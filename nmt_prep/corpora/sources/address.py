@@ -59,7 +59,7 @@ def file_name(address: str) -> str:
     """Returns the last part of an address's path, as a safe file name."""
     if address.startswith("opus:"):
         corpus, _, pair = address.removeprefix("opus:").partition("/")
-        path = f"{corpus}-{pair.replace('/', '-')}.txt.zip"
+        path = f"{corpus}-{pair.replace('/', '-')}.txt.{'zip' if '-' in pair.rpartition('/')[2] else 'gz'}"
     elif (hub := hub_address(address)) is not None:
         path = hub.path or f"{hub.repository.replace('/', '-')}.json"
     else:

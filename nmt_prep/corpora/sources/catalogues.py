@@ -30,7 +30,7 @@ from nmt_prep.base.artefacts import parse_json, write_json
 from nmt_prep.base.digests import cache_directory, digest_of
 from nmt_prep.base.errors import ConfigError, DownloadError, OutputError
 from nmt_prep.base.runtime import installing, needed_extra
-from nmt_prep.base.sides import SIDES
+from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config.language_pairs import hyphened
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora.sources.address import shown
@@ -43,7 +43,7 @@ SERVICE_VARIABLE = "NMT_PREP_OPUS_API"  # Environment variable with the URL of a
 
 _MOST_BYTES = 10_000_000
 _OPUS_ID = re.compile(
-    r"opus:(?P<corpus>[\w.+-]+)/(?P<version>[\w.+-]+)/(?P<first>[A-Za-z0-9_@]+)-(?P<second>[A-Za-z0-9_@]+)"
+    r"opus:(?P<corpus>[\w.+-]+)/(?P<version>[\w.+-]+)/(?P<first>[A-Za-z0-9_@]+)(-(?P<second>[A-Za-z0-9_@]+))?"
 )
 
 _MTDATA_FORMATS = {"txt": "plain", "raw": "plain", "tsv": "tsv", "sgm": "sgm", "tmx": "tmx", "wmt21xml": "wmt_xml"}
@@ -63,6 +63,15 @@ def ordered(pair: tuple[str, str], languages: Languages, address: str) -> tuple[
     raise ConfigError(f"{address} is for {'-'.join(pair)}, but languages is {'-'.join(wanted)}; correct one of them")
 
 
+def _side_of(language: str, languages: Languages, address: str) -> Side:
+    wanted = {side: getattr(languages, side) for side in SIDES}
+    for spelling in (_tag, language_of):
+        for side, tag in wanted.items():
+            if spelling(language) == spelling(tag):
+                return side
+    raise ConfigError(f"{address} is for {language}, but languages is {'-'.join(wanted.values())}; correct one of them")
+
+
 def _tag(code: str) -> str:
     return hyphened(code.lower()).lower()
 
@@ -78,7 +87,7 @@ class OpusId:
 
     corpus: str
     version: str
-    languages: tuple[str, str]
+    languages: tuple[str, ...]  # one for a monolingual corpus
 
     def member(self, language: str) -> str:
         """Returns the name of a language's file in the zip."""
@@ -90,17 +99,18 @@ def parse_id(address: str) -> OpusId:
     match = _OPUS_ID.fullmatch(address)
     if match is None:
         raise ConfigError(
-            f"{address}: an OPUS ID is opus:<corpus>/<version>/<pair>, such as opus:Books/v1/en-fr; "
-            "https://opus.nlpl.eu lists them"
+            f"{address}: an OPUS ID is opus:<corpus>/<version>/<pair>, such as opus:Books/v1/en-fr, or ends in one "
+            "language; https://opus.nlpl.eu lists them"
         )
-    first, second = sorted((match["first"], match["second"]))
-    return OpusId(match["corpus"], match["version"], (first, second))
+    return OpusId(match["corpus"], match["version"], tuple(sorted(filter(None, match.group("first", "second")))))
 
 
 def describe_opus(address: str, languages: Languages) -> dict[str, Any]:
     """Returns the config keys of an OPUS corpus."""
     named = parse_id(address)
-    source, target = ordered(named.languages, languages, address)
+    if len(named.languages) == 1:
+        return {"url": {_side_of(named.languages[0], languages, address): (address,)}, "format": "plain"}
+    source, target = ordered((named.languages[0], named.languages[1]), languages, address)
     members = {"source": named.member(source), "target": named.member(target)}
     return {"url": {"both": (address,)}, "format": "plain", **members}
 
@@ -112,24 +122,31 @@ class NotInOpusError(DownloadError):
 def resolve(address: str, client: Client) -> str:
     """Returns the URL of the zip that an id names."""
     named = parse_id(address)
-    source, target = named.languages
-    query = {"corpus": named.corpus, "source": source, "target": target, "preprocessing": "moses"}
+    kind = "moses" if len(named.languages) == 2 else "mono"
+    query: dict[str, str] = {"corpus": named.corpus, **dict(zip(SIDES, named.languages, strict=False))}
+    query["preprocessing"] = kind
     service = os.environ.get(SERVICE_VARIABLE) or SERVICE
     corpora = _listed(f"{service}?{urlencode(query)}", client)
-    fitting = [entry for entry in corpora if _names(entry) == (named.corpus, *named.languages, "moses")]
+    fitting = [
+        entry
+        for entry in corpora
+        if all(entry.get(key) == value for key, value in query.items())
+        and (kind == "moses" or str(entry.get("url")).endswith(".txt.gz"))  # else it is tokenized
+    ]
     for entry in fitting:
         if entry.get("version") == named.version:
             return _checked_url(str(entry.get("url")), service, address)
     versions = ", ".join(sorted({str(entry.get("version")) for entry in fitting}))
-    there = f"it has the versions {versions}" if versions else "it has no version for this pair"
+    there = f"it has the versions {versions}" if versions else "it has no version for these languages"
     near = "" if versions else _nearest_opus(named, client)
     raise NotInOpusError(f"{address}: not found in OPUS{near}; {there}; check the ID at https://opus.nlpl.eu")
 
 
 def _nearest_opus(named: OpusId, client: Client) -> str:
     """Returns a hint with the most similar corpus name in the same languages, or an empty text if none is similar."""
-    with suppress(DownloadError):
-        corpora = opus_corpora(named.languages, client, every_version=False)
+    with suppress(DownloadError, ValueError):
+        source, target = named.languages
+        corpora = opus_corpora((source, target), client, every_version=False)
         return meant(named.corpus, {str(entry.get("corpus")) for entry in corpora})
     return ""
 
@@ -150,10 +167,6 @@ def _listed(url: str, client: Client) -> list[dict[str, Any]]:
         return [entry for entry in entries if isinstance(entry, dict)]
     except (ValueError, KeyError, TypeError) as error:
         raise DownloadError(f"{shown(url)}: the answer is not a list of corpora; try again later") from error
-
-
-def _names(entry: dict[str, Any]) -> tuple[object, ...]:
-    return tuple(entry.get(key) for key in ("corpus", "source", "target", "preprocessing"))
 
 
 def _checked_url(url: str, service: str, address: str) -> str:

@@ -55,6 +55,7 @@ def test_a_file_of_another_machine() -> None:
         ("dir/ü.tsv.gz", "_.tsv.gz"),
         ("s3://bucket/x/a.zip", "a.zip"),
         ("opus:Books/v1/en-fr", "Books-v1-en-fr.txt.zip"),
+        ("opus:Books/v1/en", "Books-v1-en.txt.gz"),
     ],
 )
 def test_file_name(url: str, name: str) -> None:

@@ -40,6 +40,15 @@ def test_an_id_leads_to_the_zip_of_its_version(server: WebServer, scene: Scene, 
     assert server.asked == [QUERY, "/v1/en-fr.txt.zip"]
 
 
+def test_an_id_of_one_language_leads_to_its_plain_text(server: WebServer, scene: Scene) -> None:
+    right, query = server.give("/v1/mono/fr.txt.gz", b"gz"), "/api?corpus=Books&source=fr&preprocessing=mono"
+    made = {"source": "fr", "target": "", "preprocessing": "mono"}
+    corpora = [entry(url, **made) for url in (f"{server.url}/v1/mono/fr.tok.gz", right)]
+    server.give(query, Answer(json.dumps({"corpora": corpora}).encode()))
+    assert scene.fetch("opus:Books/v1/fr").sha256 == sha256(b"gz")
+    assert server.asked == [query, "/v1/mono/fr.txt.gz"]
+
+
 def test_another_version(server: WebServer, scene: Scene) -> None:
     give(server, entry("http://x", version="v2016"), entry("http://x", version="v2018"))
     with pytest.raises(DownloadError) as caught:
@@ -52,7 +61,7 @@ def test_another_version(server: WebServer, scene: Scene) -> None:
 @pytest.mark.parametrize("corpora", [[], ["x", None, 3], [{}], [entry("http://x", target="de")]])
 def test_corpora_not_found_in_opus(server: WebServer, scene: Scene, corpora: list[Any]) -> None:
     give(server, *corpora)
-    with pytest.raises(DownloadError, match="not found in OPUS; it has no version for this pair"):
+    with pytest.raises(DownloadError, match="not found in OPUS; it has no version for these languages"):
         scene.fetch("opus:Books/v1/en-fr")
 
 
@@ -99,7 +108,7 @@ def test_languages_of_an_id(wanted: tuple[str, str]) -> None:
     assert ordered(pair, languages, "opus:x") == (pair if wanted[0] == "en" else pair[::-1])
 
 
-@pytest.mark.parametrize("address", ["opus:", "opus:Books", "opus:Books/v1", "opus:Books/v1/en", "opus:B/v/en-fr/x"])
+@pytest.mark.parametrize("address", ["opus:", "opus:Books", "opus:Books/v1", "opus:Books/v1/en-", "opus:B/v/en-fr/x"])
 def test_invalid_ids(address: str) -> None:
     with pytest.raises(ConfigError, match=r"an OPUS ID is opus:<corpus>/<version>/<pair>, such as opus:Books/v1"):
         parse_id(address)

@@ -214,8 +214,13 @@ def test_mtdata_id_with_one_file_per_side() -> None:
 
 
 @pytest.mark.usefixtures("index")
-def test_mtdata_id_of_one_language() -> None:
+def test_ids_of_one_language() -> None:
     made = {"translate": {"by": "bt"}}
+    assert corpus("opus:News/v1/zh_CN", **made) == {
+        "url": {"target": ["opus:News/v1/zh_CN"]},
+        "format": "plain",
+        **made,
+    }
     assert corpus("mtdata:mono", **made) == {"url": {"target": ["https://x/a.gz"]}, "format": "plain", **made}
     table = {"url": {"both": ["https://x/a.tgz"]}, "format": "tsv", "member": "a.tsv", "columns": {"target": 3}}
     assert corpus("mtdata:member", **made) == {**table, "source": None, "target": None, **made}

@@ -162,7 +162,7 @@ class SegmentedPairs(TextPairs):
         lines = batch.sources if side == "source" else batch.targets
         pieces = segmented(tokenizer, lines, 1)
         assert pieces is not None
-        pieces = pc.utf8_rtrim(pieces, " ")  # Moses' tokenizer leaves a space after some quotes
+        pieces = pc.utf8_trim(pieces, " ")  # Moses leaves a space after some quotes, and deleted bars leave theirs
         if not any(self.tags.get(side, ())):
             return pieces
         tags = pa.array([f"{tag} " if tag else "" for tag in self.tags[side]], pa.large_string())

@@ -44,10 +44,11 @@ def test_pieces_are_those_of_the_records(tmp_path: Path, kind: str) -> None:
 
 
 def test_pieces_without_an_id_in_the_order_of_the_corpus(tmp_path: Path) -> None:
-    vocab = {"kind": "subword_nmt", "merges": 20, "joint": True, "words": ["lowercase"], "reserved": ["<2zh>"]}
+    vocab = {"kind": "subword_nmt", "merges": 20, "joint": True, "words": ["lowercase", {"pipes": "delete"}]}
+    vocab["reserved"] = ["<2zh>"]
     train = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh", "tag": {"source": "<2zh>"}}
     dev = {"name": "y", "url": {"source": "d.en", "target": "d.zh"}, "tag": {"source": "<2zh>"}}
-    (tmp_path / "d.en").write_text("Time Ωx\nTime\n")
+    (tmp_path / "d.en").write_text("Time Ωx\n| Time |\n")
     (tmp_path / "d.zh").write_text("Ωx\na\n")
     text = {"kind": "text", "order": "corpus"}
     outputs = run_outputs(tmp_path, text, vocab=vocab, splits={"train": [train], "dev": [dev]})

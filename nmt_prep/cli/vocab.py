@@ -21,7 +21,7 @@ from rich.table import Table
 from nmt_prep.base.errors import CorpusError, EncodeError, VocabularyError
 from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.shared_options import STANDARD_INPUT, STANDARD_OUTPUT, ThreadsOption, check_outputs
-from nmt_prep.cli.terminal import open_console
+from nmt_prep.cli.terminal import open_console, plain_table
 from nmt_prep.cli.text_stream import InputLines, input_lines, write_lines
 
 with delayed_imports():
@@ -234,9 +234,7 @@ def vocab(
     }
     for made in (report_tables.comparison_table, report_tables.cut_word_table):
         compared = made({"comparison": rows})
-        table = Table(box=None, pad_edge=False)
-        for place, name in enumerate(compared.head):
-            table.add_column(name, justify="left" if place in compared.left else "right", overflow="fold")
+        table = plain_table(*(f"{'>' * (at not in compared.left)}{name}" for at, name in enumerate(compared.head)))
         for row in compared.rows:
             table.add_row(*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row))
         console.print(table)

@@ -149,7 +149,7 @@ def test_the_loop_of_the_page_on_monolingual_corpora(tmp_path: Path, monkeypatch
 
 def test_lines_of_commands_in_readme_begin_with_a_command() -> None:
     lines = [line.split() for code in code_of(DOCS.parent / "README.md", "sh") for line in code.splitlines()]
-    assert {words[0] for words in lines} == {"./scripts/run", "nmt-prep"}
+    assert {words[0] for words in lines} == {"./scripts/run", "./scripts/test", "nmt-prep"}
     assert {words[1] for words in lines if words[0] == "nmt-prep"} <= COMMANDS.keys()
 
 

@@ -212,7 +212,7 @@ class DigestCache:
 
         Args:
             trust: True to return a valid entry of the cache without reading the file.
-            steps: True to compute the steps of the file too, for :meth:`steps`.
+            steps: True to compute the line positions that :meth:`steps` returns, too.
         """
         return self._entry(path, trust=trust, steps=steps).digest
 

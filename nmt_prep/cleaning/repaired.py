@@ -101,7 +101,7 @@ def repaired_scores(
     """Scores re-paired pairs of each corpus: those that the model learned from, and others.
 
     Returns:
-        The scores as if the model had learned from all re-paired pairs.
+        Estimates the scores of a model that had also learned from all re-paired pairs.
     """
     scored = [(_scores(model, own, 1, threads), _scores(model, others, 0, threads)) for own, others in repaired]
     learned = sum(len(own) for own, _ in scored)

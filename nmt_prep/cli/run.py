@@ -260,7 +260,7 @@ def batch_preview(config: Config) -> str:
 
 
 def _row_preview(config: Config) -> str:
-    """Returns the first rows with layout causal, with what counts for the loss apart."""
+    """Returns the first rows with layout causal, divided into context and loss."""
     lines = []
     shown = finished_run.open_run(config.run_dir).pairs("encode", first=_LOOKED_AT).to_pylist()
     for row in [row for row in shown if row["target"]][:_ROWS]:  # a turn of a document is in another pair's row

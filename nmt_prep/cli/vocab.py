@@ -51,7 +51,7 @@ SeparatorOption = Annotated[
 _LONGEST = 10  # Number of the longest pieces that are shown
 
 _DOCUMENTS = "The piece between segments of a document: write one line per segment."
-_LIKE = "Encoded source of the lines: write each line as that many lines as its source has segments."
+_LIKE = "File with the encoded source of each line: write one line per segment of the source."
 _VOCABULARY = "Vocabulary with counts, for codes: merges that made other pieces are undone."
 _THRESHOLD = "Minimum piece count in --vocabulary."
 _GLOSSARY = "Regular expression of text that stays whole, for codes; may be repeated."

@@ -84,7 +84,7 @@ class TrainingSettings(Section):
         return not (self.stages or self.modifiers)
 
     def by_direction(self, corpora: Iterable[tuple[str, str]]) -> TrainingSettings:
-        """Returns the settings for corpora that pairs of languages divide; stages may use the names in the config."""
+        """Returns the settings with one group of corpora per language pair, which stages may name."""
         groups = groups_of_directions(corpora) if self.stages else {}
         return self.model_copy(update={"groups": {**groups, **self.groups}}) if groups else self
 

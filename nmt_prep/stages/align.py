@@ -107,7 +107,7 @@ class AlignOutput:
 
 
 def link_part(task: LinkTask, tick: Tick) -> Linked:
-    """Writes the links of a part's pairs. It ticks for each pair."""
+    """Writes the links of a part's pairs. Reports progress per pair."""
     model = None if task.model is None else shared_model(task.model)
     numbers = pa.list_(pa.field("item", pa.int32(), nullable=False))
     schema = pa.schema([pa.field(name, numbers, nullable=False) for name in (SOURCE_WORDS, TARGET_WORDS)])
@@ -188,7 +188,7 @@ class LearnTask:
 
 
 def learn_text(task: LearnTask, tick: Tick) -> int:
-    """Writes a text's model; returns its pair count. It ticks for each pair in each round of learning."""
+    """Writes a text's model; returns its pair count. Reports progress per pair in each round of learning."""
     sample = PairSample.of(reader_of(task.corpora))
     prior = None if task.prior is None else shared_model(task.prior)
     settings = replace(RUN_SETTINGS, pretokenized=bool(task.vocabularies))

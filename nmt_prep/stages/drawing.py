@@ -117,6 +117,8 @@ def draw(task: DrawTask, tick: Tick) -> Draw:
     find = _last_documents if task.documents else _last_rows
     lasts, left = find(drawn, [pairs for _, pairs in task.drawn], task.limit)
     tick(total)
+    if not total:
+        raise CorpusError(f"{task.where}: cleaning leaves no pairs for hold_out and limit; change the rules")
     if left < 1:
         raise CorpusError(
             f"{task.where}: cleaning leaves {total:,} pairs, too few for hold_out and limit; hold out fewer, or raise "

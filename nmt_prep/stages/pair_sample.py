@@ -54,7 +54,7 @@ def reader_of(corpora: Sequence[DrawnFiles]) -> Read:
 
 
 def select_pairs(task: SelectTask, tick: Tick) -> int:
-    """Writes the distinct pairs of a part that are in the sample; returns their number. It ticks for each pair."""
+    """Writes the distinct pairs of a part that are in the sample; returns their number. Reports progress per pair."""
     chosen: list[pa.RecordBatch] = []
     for batch in iter_pairs(task.part, columns=SIDES):
         chosen.append(drawn(batch, task.limit, task.seed))

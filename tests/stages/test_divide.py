@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.base import digests
-from nmt_prep.base.errors import ArgumentError, ConfigError, CorpusError
+from nmt_prep.base.errors import ArgumentError, ConfigError, CorpusError, NmtPrepError
 from nmt_prep.config import Config
 from nmt_prep.corpora import slices
 from nmt_prep.corpora.parts import iter_pairs
@@ -172,6 +172,13 @@ def test_impossible_hold_outs_are_errors(tmp_path: Path) -> None:
     ):
         with pytest.raises(CorpusError, match=message):
             run(config_of(tmp_path, corpus(tmp_path, **keys)), until="divide")
+    clean = {"preset": "none", "rules": {"length": {"min": 99}}, "allow_empty": True}
+    for keys, message in (
+        ({"hold_out": 10}, "splits.train.x: cleaning leaves no pairs for hold_out and limit; change the rules"),
+        ({}, "vocab source: there is no text to learn from, since the corpora of train have no pairs left; nmt-prep"),
+    ):
+        with pytest.raises(NmtPrepError, match=message):
+            run(config_of(tmp_path, corpus(tmp_path, **keys), clean=clean), until="vocab")
     for keys, message in (
         ({"hold_out": {"pairs": 5, "every": 5}}, "give either pairs, a number of pairs to draw, or every"),
         ({"hold_out": [5, 6]}, "hold_out"),

@@ -143,7 +143,7 @@ class Marks:
         return cls(int.from_bytes(content[:8], "little"), np.frombuffer(content, np.uint8, offset=8))
 
     def among(self, places: Records) -> npt.NDArray[np.bool_]:
-        """Returns true for each dropped pair, given the places of pairs in the part."""
+        """Returns true for each dropped pair, given the positions of pairs in the part."""
         dropped = np.zeros(len(places), np.bool_)
         if len(self._bits):
             rows = rows_of(places) - self._first

@@ -128,7 +128,7 @@ def _with(text: str, path: Keys, value: Any) -> str:
     node, name = yaml.compose(text, _Composer), None
     for key in path:
         if not isinstance(node, yaml.MappingNode):
-            raise yaml.YAMLError(f"{path} is in no mapping")
+            raise yaml.YAMLError(f"{path}: the key above it is not a mapping")
         found = next((own for own in node.value if own[0].value == key), None)
         if found is None:
             return _inserted(text, node, key, value)

@@ -54,7 +54,7 @@ from nmt_prep.stages.pair_sample import select_round
 
 
 def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
-    """Writes a text's classifier, and judges defective pairs. It ticks for each pair in each round of learning."""
+    """Writes a text's classifier, and judges defective pairs. Reports progress per pair in each round of learning."""
     sample, threads = task.sample(), task.threads
     batches = sample.batches([*SIDES, ORDER])
     if not task.learns:
@@ -78,7 +78,7 @@ def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
 
 
 def judge_part(task: ScoreTask, tick: Tick) -> Scored:
-    """Writes the values of a part's pairs, and the words without counterpart. It ticks for each pair."""
+    """Writes the values of a part's pairs, and the words without counterpart. Reports progress per pair."""
     classifier: Classifier = files.shared_classifier(task.model)
     pretokenized, places = classifier.model.settings.pretokenized, [np.zeros((0, 3), np.int32)]
 

@@ -73,7 +73,7 @@ class GatheredSegments:
 
 
 def gather_segments(task: SegmentsTask, tick: Tick) -> GatheredSegments:
-    """Writes the segments of all evaluation sets to a file. It ticks for each segment."""
+    """Writes the segments of all evaluation sets to a file. Reports progress per segment."""
     sets: list[EvaluationSet] = []
     sources = ((source.name, source.entry, _segments_of(source, task)) for source in task.sources)
     with BatchFile(task.output) as file:

@@ -100,7 +100,7 @@ class ValueRange:
 
 
 def compute(task: ComputeTask, tick: Tick) -> ValueRange:
-    """Writes the values of a slice of a part. It ticks for each pair."""
+    """Writes the values of a slice of a part. Reports progress per pair."""
     use = task.of.computed[task.name]
     column, found = column_of(use, task.of.context, task.of.name), list[npt.NDArray[np.float64]]()
     try:
@@ -189,7 +189,7 @@ class JudgeTask(PartTask):
 
 
 def judge_part(task: JudgeTask, tick: Tick) -> PartResult:
-    """Writes a part with a value, without the pairs that the rules on it drop. It ticks for each pair."""
+    """Writes a part with a value, without the pairs that the rules on it drop. Reports progress per pair."""
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
 
     use, name, first = task.of.computed[task.name], task.name, 0

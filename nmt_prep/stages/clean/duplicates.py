@@ -79,7 +79,7 @@ class Decided:
 
 
 def decide(task: DecideTask, tick: Tick) -> Decided:
-    """Writes the pairs to drop in a range of keys. It ticks for each pair."""
+    """Writes the pairs to drop in a range of keys. Reports progress per pair."""
     with DropWriter(task.output, len(task.corpora.of_parts)) as output:
         overlap = decide_range(task.records, task.corpora, 2 * range_bytes(task.memory), output)
     tick(task.records.rows)
@@ -98,7 +98,7 @@ class MarkTask:
 
 
 def mark_part(task: MarkTask, tick: Tick) -> int:
-    """Marks the pairs of a part that are dropped so far; returns their number. It ticks once."""
+    """Marks the pairs of a part that are dropped so far; returns their number."""
     tick(1)
     return write_marks(task.output, task.dropped, task.number, task.parts)
 
@@ -114,7 +114,7 @@ class DropTask(PartTask):
 
 
 def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
-    """Writes a part without the dropped pairs; hard-links it if there are none. It ticks for each pair."""
+    """Writes a part without the dropped pairs; hard-links it if there are none. Reports progress per pair."""
     part, corpora = task.part, pa.array(task.corpora, pa.string())
     drops = PartDrops(task.dropped, task.number, len(task.corpora))
     counts = np.zeros(len(drops.reasons), np.int64)

@@ -42,7 +42,7 @@ _NEARLY_ALL = 0.9
 
 
 def clean_part(task: PartTask, tick: Tick) -> PartResult:
-    """Cleans one compiled part. It ticks for each pair."""
+    """Cleans one compiled part. Reports progress per pair."""
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
 
     finder = None if task.of.against is None else LeakFinder.of(task.of.against)
@@ -51,7 +51,7 @@ def clean_part(task: PartTask, tick: Tick) -> PartResult:
 
 
 def cleaned_part(task: PartTask, cleaner: Cleaner, finder: LeakFinder | None, tick: Tick) -> PartResult:
-    """Writes the pairs of a part that a cleaner keeps. It ticks for each pair."""
+    """Writes the pairs of a part that a cleaner keeps. Reports progress per pair."""
     with PartOutput(task) as output:
         for batch in task.batches():
             if (refused := task.refused(batch)) is not None:

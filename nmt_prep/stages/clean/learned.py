@@ -116,7 +116,7 @@ Scored: TypeAlias = tuple[int, ...]  # Histogram of a part's scores in fine bins
 def write_scores(
     task: ScoreTask, model: Model, score: Callable[[TextColumn, TextColumn, Integers], Values], tick: Tick
 ) -> Scored:
-    """Writes the scores of a part's pairs. It ticks for each pair."""
+    """Writes the scores of a part's pairs. Reports progress per pair."""
     learned = np.zeros(0, np.uint64) if task.learned is None else np.load(task.learned)
     scores: list[Values] = [np.zeros(0)]
     for batch in iter_pairs(task.part, columns=SIDES):

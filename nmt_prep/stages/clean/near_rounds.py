@@ -112,7 +112,7 @@ class NearTask:
 # chapter 3). The leading bits of the hash choose the range, so all records with the same hash end up in one range,
 # whatever their parts.
 def write_bands(task: NearTask, tick: Tick) -> int:
-    """Writes a part's records; returns their number. It ticks for each pair."""
+    """Writes a part's records; returns their number. Reports progress per pair."""
     split, held, size, rows = task.split, list[Records](), 0, 0
     marks = Marks.read(split.directory, "pair", task.number)
     shift = np.uint64(64 - split.plan.bits)
@@ -142,7 +142,7 @@ def write_bands(task: NearTask, tick: Tick) -> int:
 # of the part order, and free of cycles. Text is not here, only places: each edge goes to the part of its worse
 # pair, where it is verified, and the better pair's part is asked to send the text there.
 def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
-    """Writes the candidates in a range of hashes, and requests for text. It ticks for each record."""
+    """Writes the candidates in a range of hashes, and requests for text. Reports progress per record."""
     split, counts = task.split, BucketCounts()
     width, parts = split.signatures.width, split.part_count
     records = _joined(split.pieces("bands", split.ranges, task.number, width), width)
@@ -158,7 +158,7 @@ def find_candidates(task: NearTask, tick: Tick) -> BucketCounts:
 # Round 3. The requests are sorted by place, and so are the pairs of a part: a batch's requests are one slice. The
 # slice is cut again, because many parts may request the same long text, which is then written once for each of them.
 def answer_requests(task: NearTask, tick: Tick) -> int:
-    """Writes the text of the requested pairs in a part; returns the request count. It ticks for each pair."""
+    """Writes the text of the requested pairs in a part; returns the request count. Reports progress per pair."""
     assert task.part is not None
     split = task.split
     requests = distinct(_joined(split.pieces("requests", split.part_count, task.number, 2), 2))
@@ -179,7 +179,7 @@ Matches: TypeAlias = tuple[int, ...]  # The number of pairs that a part loses, b
 # at a time, and the part is read again for each combination. An edge has its text in exactly one piece, and `best_of`
 # keeps the best edge of each pair, a minimum: how edges and texts are cut changes the time, never the result.
 def verify_part(task: NearTask, tick: Tick) -> Matches:
-    """Verifies a part's candidates, and writes the pairs to drop. It ticks for each pair."""
+    """Verifies a part's candidates, and writes the pairs to drop. Reports progress per pair."""
     assert task.part is not None
     split, width = task.split, task.split.signatures.width
     best = np.zeros((0, width), np.uint64)
@@ -217,7 +217,7 @@ def _joined(pieces: Iterator[Records] | list[Records], width: int) -> Records:
 # Round 5. The dropped pairs of a kept pair may be in any part. Kept pairs are divided by their places, so each cluster
 # is counted as a whole in one share.
 def count_clusters(task: NearTask, tick: Tick) -> ClusterSizes:
-    """Counts a share of the clusters by size. It ticks for each part."""
+    """Counts a share of the clusters by size. Reports progress per part."""
     split, survivors = task.split, [np.zeros(0, np.uint64)]
     for part in split.parts:
         places = read_survivors(split.file("drops", part), part, split.part_count)

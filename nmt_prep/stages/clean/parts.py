@@ -212,7 +212,7 @@ class DropBelowTask(PartTask):
 
 
 def drop_below(task: DropBelowTask, tick: Tick) -> PartResult:
-    """Writes a part without the pairs whose score is below a threshold. It ticks for each pair."""
+    """Writes a part without the pairs whose score is below a threshold. Reports progress per pair."""
     dropped, first, bins = 0, 0, np.zeros((1, 2, len(task.edges) - 1), np.int64)
     unanswered = None
     if task.unanswered is not None:
@@ -264,7 +264,7 @@ class RejectsTask:
 
 
 def sample_rejects(task: RejectsTask, tick: Tick) -> PairFile:
-    """Writes the sample of a corpus's rejected pairs. It ticks for each pair that it reads."""
+    """Writes the sample of a corpus's rejected pairs. Reports progress per pair that it reads."""
     sample = RejectSample(task.of.seed, task.of.corpus)
     for file in task.files:
         for batch in iter_pairs(file):

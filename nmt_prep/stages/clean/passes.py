@@ -72,7 +72,7 @@ class Threshold:
 
 
 def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
-    """Finds the threshold of one corpus. It reads every part four times, and ticks once per part and reading.
+    """Finds the threshold of one corpus. It reads every part four times, and reports progress per part and reading.
 
     A pair without score counts as worse than all others.
     """

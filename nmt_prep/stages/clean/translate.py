@@ -132,7 +132,7 @@ class TranslateTask(SliceTask):
 
 
 def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
-    """Writes the texts for a slice of a part. It ticks for each pair."""
+    """Writes the texts for a slice of a part. Reports progress per pair."""
     counts, (text, ranking) = MadeTexts(), task.maker.columns(task.of.context)
     schema = pa.schema([pa.field(task.maker.side, pa.string())])
     with atomic_write(task.output) as beside, writing(task.output), pa.ipc.new_file(str(beside), schema) as file:

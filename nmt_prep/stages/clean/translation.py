@@ -38,7 +38,7 @@ from nmt_prep.stages.pair_sample import reader_of, select_round
 
 
 def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
-    """Writes a text's model, and scores re-paired pairs. It ticks for each pair in each round of learning."""
+    """Writes a text's model, and scores re-paired pairs. Reports progress per pair in each round of learning."""
     corpora = [DrawnPairs(reader_of([files]), files.pairs, files.limit, files.teaches) for files in task.corpora]
     given: Model | None = None if task.given is None else shared_model(task.given)
     if not task.learns:
@@ -55,7 +55,7 @@ def learn_text(task: LearnTask, tick: Tick) -> LearnedText:
 
 
 def score_part(task: ScoreTask, tick: Tick) -> Scored:
-    """Writes the scores of a part's pairs. It ticks for each pair."""
+    """Writes the scores of a part's pairs. Reports progress per pair."""
     model = shared_model(task.model)
     return write_scores(task, model, model.score, tick)
 

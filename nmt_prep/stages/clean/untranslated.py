@@ -55,7 +55,7 @@ class KeysTask:
 
 
 def write_keys(task: KeysTask, tick: Tick) -> int:
-    """Writes the keys of a part's lines; returns the line count. It ticks for each line."""
+    """Writes the keys of a part's lines; returns the line count. Reports progress per line."""
     lines = 0
     with SpillWriter(task.spill) as output:
         for batch in iter_pairs(task.part, columns=[task.side, "row"]):
@@ -74,7 +74,7 @@ class LimitTask(PartTask):
 
 
 def keep_drawn(task: LimitTask, tick: Tick) -> PartResult:
-    """Writes the lines of a part that are drawn. It ticks for each line."""
+    """Writes the lines of a part that are drawn. Reports progress per line."""
     lost = 0
     with PartOutput(task) as output:
         for batch in task.batches():

@@ -71,7 +71,7 @@ def check_foreign(url: str, wanted: Files, there: Collection[str], before: Colle
     foreign = sorted(name for name in wanted if name in there and name not in before)
     if foreign:
         raise OutputError(
-            f"{url} has files that no publication put there, and that this one would overwrite: "
+            f"{url} contains files that were not published by nmt_prep and would be overwritten: "
             f"{some_of(foreign)}; publish to another url, or move them away"
         )
 

@@ -183,7 +183,7 @@ class LearnTask:
 
 
 def learn_beads(task: LearnTask, tick: Tick) -> str:
-    """Writes a corpus's model; returns its file name. It ticks for each bead in each round of learning."""
+    """Writes a corpus's model; returns its file name. Reports progress per bead in each round of learning."""
 
     def text() -> Iterator[tuple[TextColumn, TextColumn]]:
         for path in task.pairs:
@@ -214,7 +214,7 @@ class AlignTask:
 
 
 def align_again(task: AlignTask, tick: Tick) -> Shard:
-    """Finds a shard's paths by the words in a model. It ticks for each bead."""
+    """Finds a shard's paths by the words in a model. Reports progress per bead."""
     _, texts, before = read_shard(task.shard)
     aligner, paths = _aligned(task, texts, before)
     shard = write_shard(task.shard.file, task.key, 0, texts, paths, task.languages, task.output)
@@ -243,7 +243,7 @@ class AlignedPairs:
 
 
 def write_pairs(task: AlignTask, tick: Tick) -> AlignedPairs:
-    """Finds the last paths of a shard, and writes its pairs with documents and scores. It ticks for each bead."""
+    """Finds the last paths of a shard, and writes its pairs with documents and scores. Reports progress per bead."""
     names, texts, before = read_shard(task.shard)
     assert task.level is not None
     aligner, paths = _aligned(task, texts, before)

@@ -17,6 +17,7 @@ from _nmt_prep_core import TruecaserTrainer
 
 from nmt_prep.base.artefacts import write_bytes
 from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.errors import TrainingError
 from nmt_prep.base.progress import Meter
 from nmt_prep.base.sides import Side
 from nmt_prep.config.vocab import VocabOptions
@@ -199,6 +200,11 @@ class TrainingMeters(ExitStack):
 
 def build_vocabulary(task: VocabularyTask, meter: Meter) -> DescribedVocabulary:
     """Trains one vocabulary and writes it; the meter counts steps of the training."""
+    if not any(sample.size for sample in task.samples):
+        raise TrainingError(
+            f"vocab {task.key}: there is no text to learn from, since the corpora of train have no pairs left; "
+            "nmt-prep rejects CONFIG shows what cleaning drops"
+        )
     dialect = dialect_of(task.options)
     _train(task, meter).save(task.output)
     layout = dialect.id_layout(task.options)

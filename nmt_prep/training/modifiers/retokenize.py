@@ -36,7 +36,7 @@ class Side:
         check_text(detokenize=detokenize or "", tokenize=tokenize or "")
         name, _, language = (detokenize or "spaces").partition(":")
         if name not in ("spaces", "icu", "moses"):
-            raise ValueError(f"no detokenizer is named {name!r}; they are spaces, icu:LANGUAGE and moses:LANGUAGE")
+            raise ValueError(f"unknown detokenizer {name!r}; use spaces, icu:LANGUAGE or moses:LANGUAGE")
         kind, _, path = (tokenize or "spaces").partition(":")
         if kind not in ("spaces", "spm"):
             raise ValueError(f"tokenize is {tokenize!r}; it can be spaces or spm:PATH")

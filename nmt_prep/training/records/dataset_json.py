@@ -292,7 +292,7 @@ class DatasetInfo(_Model):
                         f"a record is a pair, but {shard.file} has {shard.records} records and {shard.pairs} pairs"
                     )
         if (self.row_length is None) == (self.layout == "packed"):
-            raise ValueError(f"layout {self.layout} with row_length {self.row_length}; only packed has one")
+            raise ValueError(f"layout {self.layout} with row_length {self.row_length}; only packed rows have a length")
         return self
 
     def language_pairs(self, split: str) -> list[str]:

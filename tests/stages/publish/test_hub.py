@@ -145,7 +145,7 @@ def test_files_of_others_are_not_overwritten(scene: Scene) -> None:
     with pytest.raises(OutputError) as caught:
         scene.publish(FILES)
     assert str(caught.value) == (
-        "hf://datasets/owner/name has files that no publication put there, and that this one would overwrite: "
+        "hf://datasets/owner/name contains files that were not published by nmt_prep and would be overwritten: "
         "records/a; publish to another url, or move them away"
     )
 

@@ -143,7 +143,7 @@ def test_files_that_no_publication_put_there_are_never_overwritten(scene: Scene,
     with pytest.raises(OutputError) as raised:
         scene.run(url=f"file://{there}")
     assert str(raised.value) == (
-        f"file://{there} has files that no publication put there, and that this one would overwrite: "
+        f"file://{there} contains files that were not published by nmt_prep and would be overwritten: "
         "records/dataset.json, report/summary.txt, vocab/vocab.json; publish to another url, or move them away"
     )
     assert tree(there) == before
@@ -179,7 +179,7 @@ def test_error_names_some_of_many_conflicting_files(scene: Scene) -> None:
     for name in (MANIFEST, UNFINISHED):
         scene.system.store.pop(f"/bucket/enzh/{name}", None)
     with pytest.raises(
-        OutputError, match=r"would overwrite: records/.*, records/.*, records/.*, and 1\d more; publish to"
+        OutputError, match=r"would be overwritten: records/.*, records/.*, records/.*, and 1\d more; publish to"
     ):
         run(scene.config(), force=["publish"])
 

@@ -174,7 +174,7 @@ def test_a_pair_does_not_depend_on_the_others(units: Any) -> None:
         ({"Tags": 1, "custom_detok_trg": "icu:zh"}, "m.0: Tags: ICU tokens need augment: 1, replace: 0 and "),
         ({"Tags": 1, "tag": 0.5}, "m.0: Tags: augment, replace and tag sum to less than 1"),
         ({"Retokenize": 0, "src": {"split": "x"}}, "m.0: Retokenize: src and trg have no key 'split'; "),
-        ({"Retokenize": 0, "src": {"detokenize": "x"}}, "m.0: Retokenize: no detokenizer is named 'x'; "),
+        ({"Retokenize": 0, "src": {"detokenize": "x"}}, "m.0: Retokenize: unknown detokenizer 'x'; "),
         ({"WordShuffle": 1, "distance": 0}, "m.0: WordShuffle: distance is 0; it must be a whole number"),
     ],
 )

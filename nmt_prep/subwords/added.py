@@ -72,8 +72,8 @@ class AddedTokenFinder:
         """Returns the text with what is made of each token's name in its place."""
         return self._names.sub(lambda match: make(match[0]), text)
 
-    def cut(self, text: str) -> Iterator[str | int]:
-        """Yields the ids of the tokens and the text between them, in order."""
+    def places(self, text: str) -> Iterator[tuple[int, int, int]]:
+        """Yields the start, the end and the ID of each token, in order."""
         at = 0
         for match in self._names.finditer(text):
             token = self._tokens[match[0]]
@@ -84,9 +84,16 @@ class AddedTokenFinder:
                 start -= 1
             while token.rstrip and end < len(text) and text[end] in _white_space():
                 end += 1
+            yield start, end, token.id
+            at = end
+
+    def cut(self, text: str) -> Iterator[str | int]:
+        """Yields the IDs of the tokens and the text between them, in order."""
+        at = 0
+        for start, end, number in self.places(text):
             if start > at:
                 yield text[at:start]
-            yield token.id
+            yield number
             at = end
         if at < len(text):
             yield text[at:]

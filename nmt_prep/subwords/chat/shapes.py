@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -89,8 +90,7 @@ class Shape:
             VocabularyError: the template cannot be rendered, or divided at the texts of messages.
         """
         marks = [mark(number) for number in range(2 * turns)]
-        asked = [(conversation(system, marks[: 2 * turn + 1]), True) for turn in range(turns)]
-        (text, spans), *prompts = template.render([(conversation(system, marks), False), *asked])
+        [(text, spans)] = template.render([(conversation(system, marks), False)])
         if _MARK.findall(text) != [str(number) for number in range(2 * turns)]:
             raise template.error(
                 "the texts of the messages are not in its text once, in their order and unchanged, so that what counts "
@@ -103,10 +103,13 @@ class Shape:
             if name in text and name not in tokenizer.added:
                 raise template.error(f"the vocabulary has no added token {name!r}", template.line_of(name))
         bounds = _blocks(template, spans, places[1::2]) or _prefixes(
-            template, text, [prompt.text for prompt in prompts], places, _special(tokenizer)[0]
+            template, text, [_prompt(template, system, turn) for turn in range(turns)], places, _special(tokenizer)[0]
         )
         parts = _parts(text, tokenizer)
-        borders = [_border(parts, _parts(text[:place], tokenizer)) for bound in bounds for place in bound]
+        starts = [0]
+        for start, end, _ in _special(tokenizer)[0].places(text):
+            starts += [start, end] if start > starts[-1] else [end]
+        borders = [_border(text, parts, starts, place) for bound in bounds for place in bound]
         gaps = [places[2 * turn + 2][0] - bounds[turn][1] for turn in range(turns - 1)]
         return cls(text, tuple(parts), tuple(borders), bool(spans), tuple(gaps))
 
@@ -134,6 +137,10 @@ class Shape:
             borders.append(places)
         bounds = np.stack(borders, axis=1).astype(np.int32)
         return rows, Ragged(bounds.ravel(), np.arange(0, bounds.size + 1, bounds.shape[1]))
+
+    def filled(self, text: str) -> str:
+        """Returns the conversation with one text in place of each mark."""
+        return text.join(_MARK.split(self.text)[::2])
 
     def texts_in(self, text: str, tokenizer: Tokenizer) -> list[str]:
         """Returns the texts in a rendered conversation, or an empty list if what is around them differs."""
@@ -256,20 +263,25 @@ def _prefixes(
     return bounds
 
 
+@kept(1024)
+def _prompt(template: ChatTemplate, system: str | None, turn: int) -> str:
+    """Returns the prompt for an answer, given the number of turns before it."""
+    return template.render([(conversation(system, [mark(text) for text in range(2 * turn + 1)]), True)])[0].text
+
+
 def _same(text: str, other: str) -> int:
     """Returns the number of characters that two texts have in common at their start."""
-    return next((n for n, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other)))
+    if other.startswith(text):
+        return len(text)
+    return next((n for n, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), len(other))
 
 
-def _border(parts: Sequence[int | Segment], before: Sequence[int | Segment]) -> Border:
-    """Returns the place of a border, given what the conversation has before it."""
-    last = len(before) - 1
-    if last < 0 or not isinstance(part := before[last], Segment):
-        return Border(len(before))
-    own = parts[last]
-    if not isinstance(own, Segment):  # it is within the name of a special token
-        return Border(last)
-    return Border(len(before)) if part.text.startswith(own.text) else Border(last, part)
+def _border(text: str, parts: Sequence[int | Segment], starts: Sequence[int], place: int) -> Border:
+    """Returns the part of a place in the text, given the place where each part starts."""
+    part = bisect_right(starts, place) - 1
+    if place == starts[part] or part == len(parts) or isinstance(parts[part], int):
+        return Border(part)
+    return Border(part + 1) if place == len(text) else Border(part, Segment(text[starts[part] : place], part == 0))
 
 
 @kept(8)
@@ -352,13 +364,9 @@ class OddTexts:
     def of(cls, template: ChatTemplate, system: str | None, shape: Shape, tokenizer: Tokenizer) -> OddTexts:
         """Finds out by examples."""
         template.render([(conversation(system, ["x"] * 6), False)])  # what it asks of messages may differ with turns
-        changed = set[str]()
-        for place in range(count := 2 * len(shape.gaps) + 2):
-            rows = [["x"] * place + [probe] + ["x"] * (count - place - 1) for probe in _PROBES]
-            rendered = template.render([(conversation(system, row), False) for row in rows])
-            for probe, row, (text, _) in zip(_PROBES, rows, rendered, strict=True):
-                if text != _MARK.sub(lambda match: row[int(match[1])], shape.text):  # noqa: B023
-                    changed.add(probe)
+        rows = [[probe] * (2 * len(shape.gaps) + 2) for probe in _PROBES]
+        rendered = template.render([(conversation(system, row), False) for row in rows])
+        changed = [probe for probe, (text, _) in zip(_PROBES, rendered, strict=True) if text != shape.filled(probe)]
         searched, more = template.asked()
         every = more or any(probe == probe.strip() for probe in changed)
         return cls(every, bool(changed) or _swallows(_special(tokenizer)[1]), tuple(searched))

@@ -36,11 +36,14 @@ def wrong(source, target):
 """
 
 
-def cleaner(directory: Path, rules: dict[str, Any], fix: Any = (), sides: tuple[Side, ...] = BOTH) -> Cleaner:
+def cleaner(
+    directory: Path, rules: dict[str, Any], fix: Any = (), sides: tuple[Side, ...] = BOTH, cleaned: Side | None = None
+) -> Cleaner:
     (directory / "own.py").write_text(MODULE)
     settings = CleanSettings(preset="none", rules=rules, fix=fix)
     languages = Languages(source="en", target="de")
-    return Cleaner(cleaning_of(settings, languages, "c"), Context(languages, sides, directory), "splits.train.c")
+    context = Context(languages, sides, directory)
+    return Cleaner(cleaning_of(settings, languages, "c"), context, "splits.train.c", cleaned=cleaned)
 
 
 def clean(made: Cleaner, *pairs: tuple[str, str]) -> Judged:
@@ -188,6 +191,14 @@ def test_corpora_of_one_side_are_cleaned_by_the_rules_of_one_side(tmp_path: Path
     judged = clean(made, ("<mono>", "a b c"), ("<mono>", "a"), ("", "a"))
     assert judged.reasons.tolist() == [1, -1, -1]
     assert list(judged.text) == ["target"]
+
+
+def test_a_side_that_was_cleaned_before_is_only_compared(tmp_path: Path) -> None:
+    made = cleaner(tmp_path, OWN, ("whitespace",), cleaned="target")
+    judged = clean(made, (" a ", "a b c "), ("a b c", "a"), ("x", "y"))
+    assert [judged.names[reason] if reason >= 0 else "" for reason in judged.reasons] == ["", "length", "python"]
+    assert [judged.text[side][0].as_py() for side in BOTH] == ["a", "a b c "]
+    assert (made.counts.altered, [*made.counts.histograms["length"]]) == ({"whitespace": 1}, ["source"])
 
 
 def test_cleaning_a_corpus_in_parts_gives_the_same_result(tmp_path: Path) -> None:

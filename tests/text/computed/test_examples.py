@@ -64,12 +64,12 @@ def stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "{python} computed_ctranslate2.py model 2",
             {"end": "mark", "input": "source", "output": "text", "candidates": 2, "batch": 2},
-            [["a b 0", "a b 1"], ["cd 0", "cd 1"], ["efgh 0", "efgh 1"]],
+            ["a b 0\ta b 1", "cd 0\tcd 1", "efgh 0\tefgh 1"],
         ),
         (
             "./computed_marian.sh model.yml 2",
             {"end": "exit", "input": "source", "output": "text", "candidates": 2},
-            [["a b 0", "a b 1"], ["cd 0", "cd 1"], ["efgh 0", "efgh 1"]],
+            ["a b 0\ta b 1", "cd 0\tcd 1", "efgh 0\tefgh 1"],
         ),
     ],
 )

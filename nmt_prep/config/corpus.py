@@ -325,7 +325,7 @@ class Corpus(Section):
         made = {"format": "parquet", "fields": {"source": "source", "target": "target"}, "document": {"at": "document"}}
         for key, value in made.items():
             if data.get(key) not in (None, value):
-                raise ValueError(f"{key} is for files of pairs; describe the documents by the keys of documents")
+                raise ValueError(f"{key} is for files of pairs; use the keys below documents instead")
         scores = data.get("scores")
         return {
             **data,

@@ -54,8 +54,8 @@ def needed_files(config: Config) -> Iterator[Needed]:
 def needed_vocabularies(config: Config) -> Iterator[Needed]:
     """Yields the files of the existing vocabularies that a config names.
 
-    A vocabulary of OpenAI's two files has a second one with the key ``vocab.from/merges``. Numberings follow, and the
-    vocabularies to compare with.
+    OpenAI's vocabularies have a second file, with the key ``vocab.from/merges``. Then come the files of ``numbering`` and
+    ``compare``.
     """
     options = config.vocab
     if isinstance(options, ExistingVocab):

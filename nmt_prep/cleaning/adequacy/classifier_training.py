@@ -240,7 +240,7 @@ class _Half:
 
     @classmethod
     def of(cls, corpus: _Corpus, half: int, rows: Integers, known: Floats, draws: Draws) -> _Half:
-        """Makes the pairs of one half, given the good rows and their features."""
+        """Makes defective pairs from one half of the corpus."""
         mine = corpus.halves[rows] == half
         rows, known = rows[mine], known[mine]
         made = Made.concatenated(

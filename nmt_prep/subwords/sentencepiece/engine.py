@@ -196,7 +196,7 @@ class LibraryModel:
                 if not 0 <= i < len(self._ids_in_file):
                     raise EncodeError(
                         f"ID {i} is not in the vocabulary, which has {len(self._ids_in_file)} pieces; "
-                        "decode with the vocabulary that encoded"
+                        "decode with the vocabulary that made the IDs"
                     )
             ids = [int(self._ids_in_file[i]) for i in row if self._ids_in_file[i] >= 0]
             try:

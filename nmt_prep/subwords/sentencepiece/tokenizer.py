@@ -286,7 +286,7 @@ class SentencePieceTokenizer(Tokenizer):
         if outside is not None:
             raise EncodeError(
                 f"ID {outside} is not in the vocabulary, which has {size} pieces; "
-                "decode with the vocabulary that encoded"
+                "decode with the vocabulary that made the IDs"
             )
         return self.decode_batch(Ragged.from_lists([row]))[0]
 

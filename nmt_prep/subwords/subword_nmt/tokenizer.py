@@ -86,7 +86,7 @@ class SubwordNMTTokenizer(Tokenizer):
             twice = Counter(pieces).most_common(1)[0][0]
             raise VocabularyError(f"the piece {twice!r} occurs twice; list each piece once")
         if not {*_USUAL["unk"]} & {*pieces}:
-            raise VocabularyError(f"the pieces have none of {', '.join(_USUAL['unk'])} for unknown text; add one")
+            raise VocabularyError(f"no piece stands for unknown text; add one of {', '.join(_USUAL['unk'])}")
 
     @functools.cached_property
     def _pieces(self) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ class StagedOrder(EpochOrder):
     """The blocks in the stage plan that a process reads in an epoch.
 
     An epoch has as many rows as the split has pairs; the last epoch ends with the last stage. The processes take turns
-    with blocks. A run's number is the index of its block's first row.
+    with blocks, or share each block if there are few. A run's number is the index of its block's first row.
     """
 
     stream: TextStream
@@ -96,27 +96,41 @@ class StagedOrder(EpochOrder):
         end = (self.epoch + 1) * size
         return range(self.epoch * size, end if curriculum.rows is None else min(end, curriculum.rows))
 
-    def windows(self) -> Iterator[Window]:
-        """Yields the process's windows in order. ``take`` is 0, since modifiers decide the pair count."""
+    @cached_property
+    def blocks(self) -> Int64s:
+        """The first row of each block in the epoch: int64, shape ``[blocks]``."""
         firsts, row = list[int](), self.rows.start
         while row < self.rows.stop:
             firsts.append(row)
             row = self.stream.curriculum.end_of_block(row)
-        mine = np.array(firsts[self.rank :: self.world_size], np.int64)
+        return np.array(firsts, np.int64)
+
+    @property
+    def _share_blocks(self) -> bool:
+        """True if turns with blocks would leave processes with much less than others, or with nothing."""
+        return len(self.blocks) < 8 * self.world_size
+
+    def windows(self) -> Iterator[Window]:
+        """Yields the process's windows in order. ``take`` is 0, since modifiers decide the pair count."""
+        mine = self.blocks if self._share_blocks else self.blocks[self.rank :: self.world_size]
         together = max(self.window_pairs // BLOCK_ROWS, 1)
         for part in np.split(mine, np.arange(1, len(mine), together)) if len(mine) else ():
             yield Window(part, 0, 0)
 
     def read(self, firsts: Int64s, epoch: int) -> PairColumns:
         """Returns the ids of the pairs in some blocks within an epoch."""
-        rows = replace(self, epoch=epoch).rows
+        order = replace(self, epoch=epoch)
         with ThreadPoolExecutor(available_cores()) as pool:
-            parts = list(pool.map(lambda first: self._pairs(first, rows), firsts.tolist()))
+            parts = list(pool.map(order._pairs, firsts.tolist()))
         return PairColumns.joined(parts)
 
-    def _pairs(self, row: int, rows: range) -> PairColumns:
+    def _pairs(self, row: int) -> PairColumns:
         block = self.stream.block(self.stream.curriculum.block_at(row))
-        begin, end = block.since(rows.start), block.since(rows.stop)
+        begin, end = block.since(self.rows.start), block.since(self.rows.stop)
+        if self._share_blocks:
+            pairs = end - begin
+            end = begin + pairs * (self.rank + 1) // self.world_size
+            begin += pairs * self.rank // self.world_size
         columns: dict[str, Any] = {side: block.column(side) for side in SIDES}
         columns["corpus"] = pc.index_in(block.column("corpus"), pa.array(self.corpora, pa.string()))
         text = pa.RecordBatch.from_pydict(columns).slice(begin, end - begin)

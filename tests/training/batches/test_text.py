@@ -211,6 +211,7 @@ def test_epochs_are_parts_of_the_stream(runs: dict[str, Path]) -> None:
     assert len(corpora[2]) < 1100  # the stages end, and pairs are merged
     assert corpora[3] == []
     parts = [rows(runs["text"], training=STAGES, rank=rank, world_size=2, epoch=1) for rank in range(2)]
+    assert [sum(len(batch[0]) for batch in part) for part in parts] == [502, 503]
     pairs = [pair for part in parts for batch in part for pair in zip(*batch, strict=True)]
     assert sorted(pairs) == sorted(pair for batch in epochs[1] for pair in zip(*batch, strict=True))
     assert rows(runs["text"], training=STAGES, epoch=1, skip_batches=3) == epochs[1][3:]

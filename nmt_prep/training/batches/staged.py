@@ -128,9 +128,9 @@ class StagedOrder(EpochOrder):
         block = self.stream.block(self.stream.curriculum.block_at(row))
         begin, end = block.since(self.rows.start), block.since(self.rows.stop)
         if self._share_blocks:
-            pairs = end - begin
-            end = begin + pairs * (self.rank + 1) // self.world_size
-            begin += pairs * self.rank // self.world_size
+            all_pairs = end - begin
+            end = begin + all_pairs * (self.rank + 1) // self.world_size
+            begin += all_pairs * self.rank // self.world_size
         columns: dict[str, Any] = {side: block.column(side) for side in SIDES}
         columns["corpus"] = pc.index_in(block.column("corpus"), pa.array(self.corpora, pa.string()))
         text = pa.RecordBatch.from_pydict(columns).slice(begin, end - begin)

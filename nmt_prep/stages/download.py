@@ -54,8 +54,8 @@ def needed_files(config: Config) -> Iterator[Needed]:
 def needed_vocabularies(config: Config) -> Iterator[Needed]:
     """Yields the files of the existing vocabularies that a config names.
 
-    OpenAI's vocabularies have a second file, with the key ``vocab.from/merges``. Then come the files of ``numbering`` and
-    ``compare``.
+    OpenAI's vocabularies have a second file, with the key ``vocab.from/merges``. Then come the files of
+    ``numbering`` and ``compare``.
     """
     options = config.vocab
     if isinstance(options, ExistingVocab):

@@ -25,7 +25,7 @@ with delayed_imports():
     from nmt_prep.cli.align import links as run_links
     from nmt_prep.cli.align import stream
 
-_CONFIG = "Instead, write the links of the run of this config, which has a section align."
+_CONFIG = "Write the links of this config's run, instead of reading pairs; it needs a section align."
 _LINKS = "With CONFIG: the file for the links; standard output by default."
 _MODEL = "Use this model, which --save wrote, instead of learning from the input."
 _PRIOR = "Learn from the input, and start from this model's counts."

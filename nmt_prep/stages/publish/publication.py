@@ -5,8 +5,8 @@ reader that finds a manifest finds every file. While files are being replaced, a
 place. It lists the files of the earlier and the new publication, so that after an interruption the next publication
 knows which files to upload and which to delete.
 
-Each publication has a number, one more than the previous one. An upload counts only for the number under which it was
-made, since another run may have published in between.
+Each publication has a number, one more than the previous one. An upload is valid only for the
+publication it was made for, since another run may have published in between.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ def _blocks(
 
 
 def _joined_spans(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns spans, of which those side by side are one."""
+    """Returns spans after joining adjacent ones."""
     joined: list[tuple[int, int]] = []
     for start, end in spans:
         first = joined.pop()[0] if joined and joined[-1][1] == start else start

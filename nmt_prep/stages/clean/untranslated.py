@@ -1,8 +1,8 @@
 """The passes over corpora that a program will translate, before it does.
 
 Translating takes most of the time, so lines that would be dropped afterwards are dropped here: lines beyond ``limit``,
-and lines that are on the same side of another corpus, whatever its split. The lines of corpora whose both sides are
-real come first, so these corpora lose none.
+and lines that are on the same side of another corpus, whatever its split. The lines of parallel corpora come first,
+so these corpora lose none.
 """
 
 from __future__ import annotations
@@ -210,16 +210,19 @@ def _compared(
 ) -> Iterator[tuple[CleanedCorpus, Sequence[PairFile], tuple[PairFile, ...]]]:
     """Yields the corpora to compare, their compiled parts, and those that still have lines: real pairs come first."""
     config, compiled, directory = job.config, job.read(Compile).parts, job.directory_of(Compile)
+    left = {work.name: tuple(part for part, _ in work.parts) for work in corpora}
     works = [work for work in corpora if work.split == split and is_deduplicated(config, work.corpus.corpus)]
     for work in (work for work in works if not work.corpus.untranslated):
-        yield work.corpus, work.compiled, tuple(part for part, _ in work.parts)
+        yield work.corpus, work.compiled, left[work.name]
     for other, others in config.own_splits.items():
         for number, corpus in enumerate(others if other != split else ()):
             parts = tuple(part.below(directory) for part in compiled[other] if part.corpus == corpus.name)
             if corpus.translate is None and corpus.role == "parallel":
-                yield CleanedCorpus(other, number, corpus, Cleaning(())), parts, parts
-    for work in (work for work in works if work.corpus.untranslated):
-        yield work.corpus, work.compiled, tuple(part for part, _ in work.parts)
+                made = CleanedCorpus(other, number, corpus, Cleaning(()))
+                yield made, parts, left.get(made.name, parts)
+    untranslated = (work for work in works if work.corpus.untranslated)
+    for work in sorted(untranslated, key=lambda work: len(work.corpus.sides) == 1):  # those with one side come last
+        yield work.corpus, work.compiled, left[work.name]
 
 
 def _limit(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:

@@ -27,7 +27,6 @@ from nmt_prep.base.digests import StepRange
 from nmt_prep.base.errors import CorpusError, InvalidTextError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, Corpus, ExistingVocab
-from nmt_prep.config.limits import TOKENS
 from nmt_prep.config.schema import SampleSettings
 from nmt_prep.config.section import Languages
 from nmt_prep.config.vocab import steps_of_tokens
@@ -304,9 +303,9 @@ def _from_pairs(config: Config) -> bool:
 def has_words(config: Config, side: Side) -> bool:
     """Returns true if the sample has the words that ``limits.tokens`` counted, in place of text."""
     every = config.sample.bytes_per_corpus == "all" and config.sample.temperature is None and not config.sample.raw
-    made = config.limits.tokens and config.pairs is None and steps_of_tokens(config.vocab.words.of(side))
+    made = config.limits.tokens and steps_of_tokens(config.vocab.words.of(side))
     corpora = [corpus for corpus in cleaned_corpora(config) if corpus.split == "train"] if every and made else []
-    return bool(corpora) and all(TOKENS in corpus.cleaning.rules for corpus in corpora)
+    return bool(corpora) and all(corpus.keeps_words(config) for corpus in corpora)
 
 
 def _lines(job: Job, index: int, side: Side) -> Iterator[RawLines | CleanedLines]:

@@ -94,11 +94,14 @@ def test_steps_of_words_run_once_and_change_nothing(tmp_path: Path, monkeypatch:
     train = {"name": "x", "url": {"source": "x.en", "target": "x.zh"}, "hold_out": {"every": 9, "duplicates": "keep"}}
     vocab = {"kind": "subword_nmt", "merges": 10, "words": ["nfc", {"truecase": "train"}, "lowercase"]}
     more = {"outputs": [{"kind": "text", "order": "corpus"}], "sample": {"bytes_per_corpus": "all"}, "vocab": vocab}
-    for limits in ({}, {"tokens": {}}, {"tokens": {}, "pieces": {}}):
-        made = config_of(tmp_path, train, limits=limits, output_dir=str(tmp_path / f"run{len(trees)}"), **more)
+    own = {"preset": "none", "overrides": {"x": {"rules": {"limits/tokens": {"words": {"source": ["lowercase"]}}}}}}
+    cases = [({}, None), ({"tokens": {}}, None), ({"tokens": {}, "pieces": {}}, None), ({"tokens": {}}, own)]
+    for limits, clean in cases:
+        run = str(tmp_path / f"run{len(trees)}")
+        made = config_of(tmp_path, train, limits=limits, clean=clean, output_dir=run, **more)
         nmt_prep.run(made)
         files = [tree(made.run_dir / name) for name in ("records", "vocab", "outputs")]
         trees.append({**files[0], **files[1], **files[2], "dataset.json": "", "text/output.json": ""})
         seen.append(0)
-    assert trees[0] == trees[1] == trees[2]
+    assert trees[0] == trees[1] == trees[2] == trees[3]
     assert seen[1:3] == [2 * (60 + 2 * 6), 2 * (60 + 3 * 6)]  # words of the six pairs that are held out are not kept

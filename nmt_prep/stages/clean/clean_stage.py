@@ -130,7 +130,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     """
 
     name = "clean"
-    version = 8
+    version = 9
     directory = "cleaned"
     beside = (REJECTED,)
     reads = (Compile,)

@@ -24,6 +24,7 @@ from nmt_prep.cleaning.presets import Cleaning, cleaning_of, effective_dedup
 from nmt_prep.cleaning.rejects import CleanCounts, RejectNotes
 from nmt_prep.cleaning.rule import Bounds, Context
 from nmt_prep.config import CleanSettings, ComputedValue, Config, Corpus
+from nmt_prep.config.limits import TOKENS
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
@@ -60,6 +61,11 @@ class CleanedCorpus:
     def sides(self) -> tuple[Side, ...]:
         """The sides to clean."""
         return self.corpus.read_sides if self.untranslated else self.corpus.pair_sides
+
+    def keeps_words(self, config: Config) -> bool:
+        """Returns true if its parts keep the words that ``limits.tokens`` counts: an override may count others."""
+        rules = section_of(config).rules if config.limits.tokens is not None and self.corpus.pair is None else {}
+        return TOKENS in rules and self.cleaning.rules.get(TOKENS) == rules[TOKENS]
 
     def context(self, config: Config) -> Context:
         """Returns the context that rules are built for."""

@@ -191,7 +191,7 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
             group=group_of(config, corpus),
             against=against if is_decontaminated(config, split, corpus.corpus) else None,
             computed=corpus.computed,
-            words=config.limits.tokens is not None and corpus.corpus.pair is None,
+            words=corpus.keeps_words(config),
         )
         comparisons = _comparisons(config, corpus)
         spills: list[SpillFiles | None] = [None] * len(parts)

@@ -63,7 +63,7 @@ from nmt_prep.stages.clean.passes import (
     work_on_corpora,
 )
 from nmt_prep.stages.clean.translate import MADE_ROUNDS, MadeTexts, Maker, copy_warnings, make_pairs
-from nmt_prep.stages.clean.untranslated import LINE_ROUNDS, drop_lines
+from nmt_prep.stages.clean.untranslated import LINE_ROUNDS, drop_lines, lines_needed
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.extract import Extract
 
@@ -196,7 +196,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
             }
             if corpus.corpus.translate is not None:
                 settings[f"{key}.translate"] = Maker.of(config, corpus).definition
-                settings |= {f"{key}.lines": [corpus.corpus.limit, config.seed]} if corpus.corpus.limit else {}
+                settings |= {f"{key}.lines": [lines_needed(corpus.corpus), config.seed]} if corpus.corpus.limit else {}
+                settings |= {"seed": config.seed} if corpus.corpus.translate.keep == "sample" else {}
         return settings
 
     def check(self, config: Config) -> None:

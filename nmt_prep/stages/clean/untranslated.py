@@ -236,7 +236,7 @@ def _limit(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
             tuple(part.path for part, _ in work.parts),
             (),
             (),
-            _needed(work.corpus.corpus),
+            lines_needed(work.corpus.corpus),
             work.corpus.corpus.document is not None,
         )
         for work in corpora
@@ -255,7 +255,7 @@ def _limit(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
         work.passed(job, DRAWN, results[work.name])
 
 
-def _needed(corpus: Corpus) -> int:
+def lines_needed(corpus: Corpus) -> int:
     """Returns from how many lines all pairs of a corpus with a limit can be drawn."""
     assert corpus.limit is not None
     needed = corpus.limit + sum(each.pairs or 0 for each in corpus.hold_out)

@@ -14,7 +14,7 @@ from nmt_prep.pipeline.drivers import Share
 from nmt_prep.runs import runner, viewing
 from nmt_prep.runs.checks import check_config
 from nmt_prep.runs.trial.data import trial_data
-from nmt_prep.stages.clean import computed
+from nmt_prep.stages.clean import Clean, computed
 from tests.stages.cleaning import SHORT, cleaned, made_in_three_ways, pairs_below, write
 from tests.stages.compile.test_slices import files_of, small_slices
 from tests.stages.runs import BT, config_of, manifest, run, run_of, settings_of
@@ -181,6 +181,13 @@ def test_a_program_may_get_the_lines_before_of_the_same_document(
     assert [left.texts for left in runner.computed_left(config)] == [7]
     run(config)
     assert [source for source, _ in cleaned(config)] == ["a", "a|b", "a|b|c", "b|c|d", "e", "e|f", "g"]
+
+
+def test_the_lines_to_translate_and_the_seed_of_samples_are_settings(tmp_path: Path) -> None:
+    mono = lines(tmp_path, "m", "a", limit=4, hold_out=[{"pairs": 3}], translate={"by": "bt", "keep": "sample"})
+    made = {"computed": {"bt": {**TEXT, "candidates": 2}}, "sample": {"made": True}}
+    settings = Clean().settings(config_of(tmp_path, mono, clean=DEDUP, **made))
+    assert (settings["splits.train.m.lines"], settings["seed"]) == ([7, 1], 1)
 
 
 @pytest.mark.parametrize(("kept", "chosen"), [("first", "a 1"), ({"best": "chrf"}, "a 3")])

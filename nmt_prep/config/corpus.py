@@ -50,7 +50,7 @@ _Encodings = Annotated[dict[str, _Encoding], Field(min_length=1)]
 
 def _form(value: object) -> str:
     """Returns the tag of the form that a value has in a config; problems of the other form are not reported."""
-    return "mapping" if isinstance(value, dict) else "text"
+    return "mapping" if isinstance(value, dict | Section) else "text"
 
 
 Translators = Annotated[

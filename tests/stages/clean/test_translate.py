@@ -164,6 +164,7 @@ def test_a_candidate_replaces_the_target(tmp_path: Path, keep: object, made: Any
     config = run_of(tmp_path, corpus, computed={"up": SEVERAL, **made}, sample={"made": True})
     assert cleaned(config) == [*zip("abc", chosen, strict=True)]
     assert (tmp_path / "run" / "sample" / "target.txt").read_text().splitlines() == chosen
+    assert config.model_dump(mode="json")["splits"]["train"][0]["translate"]["keep"] == keep
 
 
 @pytest.mark.parametrize("size", [1, 2, 9])

@@ -282,7 +282,7 @@ class Cache:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 yield
         except (OSError, OutputError, pa.ArrowException) as error:
-            what = error.strerror if isinstance(error, OSError) else error
+            what = (isinstance(error, OSError) and error.strerror) or error
             raise ComputedError(
                 f"cannot store computed values in {self.directory}: {what}; free some space, or name another directory "
                 "as cache of the value, or as NMT_PREP_CACHE; values that were stored before are kept"

@@ -49,7 +49,7 @@ def piece_list(trainer: str, counts: Mapping[str, int], limits: Limits) -> str:
         VocabularyError: a piece is a special piece of the trainer, or it has white space, at which trainers split.
     """
     if trainer not in LISTS:
-        raise ArgumentError(f"no list is known for {trainer!r}; name one of {', '.join(LISTS)}")
+        raise ArgumentError(f"there is no list for {trainer!r}; use one of {', '.join(LISTS)}")
     specials, write = LISTS[trainer]
     for piece in counts:
         if piece in specials:

@@ -20,7 +20,7 @@ from nmt_prep.base.errors import ArgumentError, OutputError
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config
 from nmt_prep.corpora import row_groups
-from nmt_prep.corpora.parts import PairFile
+from nmt_prep.corpora.parts import WORDS, PairFile
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.pipeline.stage import AnyStage, Outputs, outputs_in
 from nmt_prep.runs.lineage import CorpusRows, Lineage
@@ -231,7 +231,7 @@ def _pairs_of_part(part: PairFile, first: int = 0) -> _Pairs:
 
     def read(batch: int) -> pa.Table:
         table = pa.Table.from_batches(list(part.batches([batch])))
-        named = {name: table[name] for name in table.schema.names}
+        named = {name: table[name] for name in table.schema.names if name not in WORDS.values()}
         columns = {"corpus": named.pop("corpus").cast(pa.string())}
         if "row" in named:
             columns["row"] = named.pop("row")

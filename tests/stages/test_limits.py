@@ -12,6 +12,7 @@ import nmt_prep
 from nmt_prep.base.errors import ArgumentError, CleaningError
 from nmt_prep.pipeline.stage import outputs_in
 from nmt_prep.runs.lineage import CorpusRows
+from nmt_prep.runs.viewing import Wanted, chosen
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.limits import Limits
 from nmt_prep.stages.pair_files import pair_files
@@ -103,5 +104,7 @@ def test_steps_of_words_run_once_and_change_nothing(tmp_path: Path, monkeypatch:
         files = [tree(made.run_dir / name) for name in ("records", "vocab", "outputs")]
         trees.append({**files[0], **files[1], **files[2], "dataset.json": "", "text/output.json": ""})
         seen.append(0)
+        shown = next(chosen(made, None, Wanted("train", None, None, None, 1, None, pieces=False)))
+        assert [*shown] == ["corpus", "row", "source", "target"]
     assert trees[0] == trees[1] == trees[2] == trees[3]
     assert seen[1:3] == [2 * (60 + 2 * 6), 2 * (60 + 3 * 6)]  # words of the six pairs that are held out are not kept

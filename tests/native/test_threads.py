@@ -215,7 +215,7 @@ import os, sys, threading, time
 import numpy as np
 from _nmt_prep_core import T2TTokenCounter
 
-text = np.frombuffer(b"a b " * 1000, np.uint8)
+text = np.frombuffer(b"a b " * int(sys.argv[1]), np.uint8)
 offsets = np.arange(0, len(text) + 1, 4, dtype=np.int64)
 
 def work():
@@ -234,7 +234,8 @@ sys.exit(5)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
-def test_daemon_threads_in_native_code_let_a_program_end() -> None:
-    command = [sys.executable, "-W", "ignore", "-c", ENDING]
+@pytest.mark.parametrize("words", ["1000", "500000"])  # a long call takes the lock again and again, to see signals
+def test_daemon_threads_in_native_code_let_a_program_end(words: str) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", ENDING, words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (5, "3\n" * 10, "")

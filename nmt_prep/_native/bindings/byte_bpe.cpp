@@ -232,7 +232,7 @@ std::pair<std::vector<nb::bytes>, NumpyArray> train(OneAtATime<WordCounter>& hel
     SignalPoll poll;
     const auto report = [&](std::size_t found) {
         poll();
-        const nb::gil_scoped_acquire locked;
+        const GilAcquire locked;
         progress(found);
     };
     std::vector<bpe::LearntMerge> merges;

@@ -4,7 +4,7 @@ NB_MODULE(_nmt_prep_core, module) {
     module.doc() = "Native core of nmt_prep; use it through the package's typed classes.";
     // Tokenizers that are still referenced at interpreter exit, for example by a cache, must not be reported as leaks.
     nanobind::set_leak_warnings(false);
-    nmt_prep::GilRelease::watch();
+    nmt_prep::Returning::watch();
     nmt_prep::bind_simd(module);
     nmt_prep::bind_allocation(module);
     nmt_prep::bind_t2t(module);

@@ -91,7 +91,7 @@ auto learn_bpe(OneAtATime<TrainingText>& held, const PieceOptions& options,
     SignalPoll poll;
     const auto report = [&](std::size_t found) {
         poll();
-        const nb::gil_scoped_acquire locked;
+        const GilAcquire locked;
         progress(found);
     };
     std::vector<char32_t> points = checked_points(characters);

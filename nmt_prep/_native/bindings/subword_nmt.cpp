@@ -50,7 +50,7 @@ sn::Merges learn_merges(OneAtATime<WordCounter>& held, std::size_t merges, bool 
     SignalPoll poll;
     const auto report = [&](std::size_t found) {
         poll();
-        const nb::gil_scoped_acquire locked;
+        const GilAcquire locked;
         progress(found);
     };
     GilRelease unlocked;

@@ -42,7 +42,7 @@ class SignalPoll {
         const auto now = std::chrono::steady_clock::now();
         if (now - last_ < std::chrono::milliseconds(20)) return;
         last_ = now;
-        const nanobind::gil_scoped_acquire locked;
+        const GilAcquire locked;
         if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
     }
 

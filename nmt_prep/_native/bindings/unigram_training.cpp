@@ -43,7 +43,7 @@ std::vector<std::pair<std::string, float>> learn_unigram(
         throw nb::value_error("there must be as many pieces as characters, or more");
     SignalPoll poll;
     const auto report = [&](std::size_t pieces) {
-        const nb::gil_scoped_acquire locked;
+        const GilAcquire locked;
         progress(pieces);
     };
     std::vector<std::uint32_t> points;

@@ -234,7 +234,7 @@ sys.exit(5)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
-@pytest.mark.parametrize("words", ["1000", "500000"])  # a long call takes the lock again and again, to see signals
+@pytest.mark.parametrize("words", ["1000", "5000000"])  # a long call takes the lock again and again, to see signals
 def test_daemon_threads_in_native_code_let_a_program_end(words: str) -> None:
     command = [sys.executable, "-W", "ignore", "-c", ENDING, words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

@@ -53,7 +53,7 @@ class Segments:
     index: SegmentIndex
     sets: Numbers  # the set index of each segment, ascending: int64, shape `[segments]`
     rows: Numbers  # the row of each segment in its set, counted from 0: int64, shape `[segments]`
-    first: pa.Array  # a side per segment: an array of strings
+    first: pa.Array  # one side of each segment: an array of strings
     second: pa.Array  # the other side; empty for segments with one side
 
     @classmethod

@@ -79,7 +79,7 @@ def top_threshold(scores: Callable[[], Iterable[Values]], keep: float) -> float:
 
 
 def kept_count(pairs: int, keep: float) -> int:
-    """Returns the pair count in a share, rounded up; errors of binary fractions are not rounded up."""
+    """Returns how many pairs a share has, rounded up; errors of binary fractions are not rounded up."""
     return math.ceil(round(pairs * keep, 9))
 
 

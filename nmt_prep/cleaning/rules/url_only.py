@@ -1,6 +1,6 @@
 r"""Rule ``url_only``: text that consists of addresses.
 
-Value: the character count in URLs, e-mail addresses and host names, divided by the number of all characters except
+Value: the number of characters in URLs, e-mail addresses and host names, divided by the number of all characters except
 white space; 0 for an empty text. A pair passes if ``value < max`` on both sides. ``max: 0.001`` drops every pair with
 an address.
 

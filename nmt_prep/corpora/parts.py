@@ -4,8 +4,8 @@ The parts of files that are read in place name lines of these files (:mod:`~nmt_
 may name another part with the pairs to leave out of it. The same functions read all kinds of parts, and give the same
 batches.
 
-A row group has about :data:`ROW_GROUP_BYTES` of text and is read as a whole; a part has about :data:`PART_BYTES`. Their
-boundaries depend only on the pairs.
+A row group has about :data:`ROW_GROUP_BYTES` of text and is read as a whole; a part has about :data:`PART_BYTES`, or
+half of them if the corpus has one side. Their boundaries depend only on the pairs.
 """
 
 from __future__ import annotations
@@ -139,10 +139,12 @@ class PairFile:
         return {name: value for name, value in as_mapping(self).items() if value is not None}
 
 
-def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str) -> list[PairFile]:
+def write_parts(
+    batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str, sides: int = 2
+) -> list[PairFile]:
     """Writes pairs to ``<directory>/<prefix>-<number, 5 digits>.parquet``, and publishes each part when it is whole.
 
-    Either all batches have rows or none has; all have the same columns.
+    Either all batches have rows or none has; all have the same columns, and text on one or two sides.
     """
     groups = (_joined(held, corpus) for held in _row_groups(batches, corpus))
     parts: list[PairFile] = []
@@ -151,7 +153,7 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
         name = f"{prefix}-{len(parts):05d}.parquet"
         pairs = size = 0
         with atomic_write(directory / name) as beside, part_writer(beside, group.schema) as writer:
-            while group is not None and size < PART_BYTES:
+            while group is not None and size < PART_BYTES * sides // 2:
                 writer.write_batch(group, row_group_size=len(group))
                 pairs += len(group)
                 size += text_bytes(group.column("source")) + text_bytes(group.column("target"))
@@ -189,7 +191,7 @@ def write_line_parts(
     for group, text in (pair for held in _row_groups(batches, corpus) for pair in line_parts.groups_of(held)):
         groups.append(group)
         size += text
-        if size >= PART_BYTES:
+        if size >= PART_BYTES * len(files) // 2:
             publish()
             groups, size = [], 0
     if groups:

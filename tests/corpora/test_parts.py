@@ -41,6 +41,12 @@ def test_sizes_of_row_groups_and_parts(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["part-007-00000.parquet", "part-007-00001.parquet"]
 
 
+def test_parts_of_one_side_leave_room_for_the_other(tmp_path: Path) -> None:
+    lines = [batch(["abcde"] * 7, [""] * 7)]
+    assert [part.pairs for part in write_parts(lines, "c", tmp_path, "p", sides=1)] == [4, 3]
+    assert [part.pairs for part in write_parts(lines, "c", tmp_path, "p")] == [6, 1]
+
+
 def test_reading(tmp_path: Path) -> None:
     write_parts([batch(list("abcdef"), ["1234"] * 6, first_row=2**40)], "news-v1", tmp_path, "p")
     path = tmp_path / "p-00000.parquet"

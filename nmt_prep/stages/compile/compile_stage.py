@@ -304,7 +304,7 @@ def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str
     if corpus.scores:
         settings["scores"] = {name: inside.get(f"scores.{name}") for name in sorted(corpus.scores)}
     if len(corpus.read_sides) == 1:
-        settings["one side"] = [*corpus.read_sides]
+        settings["side"] = corpus.read_sides[0]
     if reader.multilingual:
         settings["languages"] = (corpus.languages or languages).model_dump()
     return {f"{key}.{name}": value for name, value in settings.items()}

@@ -207,7 +207,7 @@ def _write(task: PartsTask, batches: Iterator[PairBatch], files: Mapping[Side, L
     corpus = task.source.corpus
     prefix = f"part-{task.source.index:03d}-{task.number:05d}"
     if not files:
-        return write_parts(batches, corpus.name, task.directory, prefix)
+        return write_parts(batches, corpus.name, task.directory, prefix, len(corpus.read_sides))
     return write_line_parts(
         batches,
         corpus.name,

@@ -220,6 +220,12 @@ def check_utf8(column: TextColumn, first_line: int) -> None:
         raise InvalidTextError(f"line {first_line + row} is not UTF-8; convert the text to UTF-8 or drop the line")
 
 
+def contains(lines: pa.Array, character: str) -> bool:
+    """Returns True if a line of an array contains an ASCII character."""
+    column = TextColumn.from_arrow(lines)
+    return bool((column.data[column.offsets[0] : column.offsets[-1]] == ord(character)).any())
+
+
 def joined_lines(lines: pa.Array) -> memoryview:
     r"""Returns the lines of a ``large_string`` array as file content: UTF-8, each line followed by ``\n``."""
     joined = pc.binary_join_element_wise(lines, pa.scalar("", lines.type), pa.scalar("\n", lines.type))

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.base.artefacts import atomic_write, writing
+from nmt_prep.base.columns import contains
 from nmt_prep.base.digests import seed_of
 from nmt_prep.base.errors import CleaningError, ComputedError
 from nmt_prep.base.sides import OTHER, SIDES, Side
@@ -168,6 +169,8 @@ def _with_context(lines: pa.Table, context: int) -> pa.Array:
 def _chosen(task: TranslateTask, batch: pa.RecordBatch, texts: pa.Array, ranking: Column | None) -> pa.Array:
     """Returns a batch's texts, one for each pair; an answer with a wrong number of candidates gets a tab in front."""
     count = task.maker.value.candidates
+    if count == 1 and not contains(texts, "\t"):
+        return texts
     right = pc.equal(pc.count_substring(texts, "\t"), count - 1)
     whole = pc.all(right).as_py()
     given, answers = (batch, texts) if whole else (batch.filter(right), texts.filter(right))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nmt_prep.base.columns import contains
 from nmt_prep.base.errors import ComputedError, TokenizerError
 from nmt_prep.config.computed import ComputedValue
 from nmt_prep.text.line_program import LineProgram, ProgramEndedError
@@ -140,7 +141,11 @@ def _number(answer: str) -> float:
 
 def checked_texts(answers: pa.Array, texts: pa.Array, value: ComputedValue) -> pa.Array:
     """Returns answers after checking that not all of them have another number of texts than promised."""
-    _check(pc.match_substring(answers, "\n").to_numpy(zero_copy_only=False), answers, texts, value.name, "on one line")
+    if contains(answers, "\n"):
+        ends = pc.match_substring(answers, "\n").to_numpy(zero_copy_only=False)
+        _check(ends, answers, texts, value.name, "on one line")
+    if value.candidates == 1 and not contains(answers, "\t"):
+        return answers
     wrong = pc.not_equal(pc.count_substring(answers, "\t"), value.candidates - 1).to_numpy(zero_copy_only=False)
     expected = f"{value.candidates} texts separated by tabs" if value.candidates > 1 else "a text without tabs"
     _check(wrong & (wrong.all() and len(wrong) > _FEW), answers, texts, value.name, expected)

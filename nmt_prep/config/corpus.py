@@ -111,9 +111,12 @@ def value_at(row: object, place: str) -> Any:
     for path in paths_of(place):
         value: Any = row
         for name in path:
-            if not isinstance(value, dict) or name not in value:
+            if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+                value = value[int(name)]
+            elif isinstance(value, dict) and name in value:
+                value = value[name]
+            else:
                 break
-            value = value[name]
         else:
             if isinstance(value, str):
                 value.encode()
@@ -137,8 +140,9 @@ class ColumnPlace(Section):
     """
 
     at: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = None
-    """the number of a column, counted from 0, the name of a column (tsv, csv), a path of field names (jsonl, parquet)
-    or prop:TYPE (tmx): the place in the corpus's own files; for other formats, a file with one value per line"""
+    """the number of a column, counted from 0, the name of a column (tsv, csv), a path of field names such as
+    doc_scores.0 (jsonl, parquet), or prop:TYPE (tmx): the place in the corpus's own files; for other formats, a file
+    with one value per line"""
     url: Mirrors | None = None
     """a URL, a path, or a list of mirrors: a file with one value per line"""
     sha256: Sha256 | None = None

@@ -8,8 +8,8 @@ from pathlib import Path
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora.parts import iter_pairs, row_groups
-from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader, SeveralFiles, Swapped
-from nmt_prep.corpora.registry import column_files, format_of, parts_of, reader_of
+from nmt_prep.corpora.reader import Divided, PairBatch, PairBuilder, Reader, SeveralFiles, Swapped
+from nmt_prep.corpora.registry import column_files, format_of, parts_of, reader_of, rows_are_lines
 from nmt_prep.text.blocks import Fault, iter_lines, strip_lines
 from nmt_prep.text.chunks import LineSlice
 
@@ -27,6 +27,7 @@ __all__ = [
     "parts_of",
     "reader_of",
     "row_groups",
+    "rows_are_lines",
     "strip_lines",
 ]
 
@@ -48,4 +49,5 @@ def open_corpus(
     kind = reader_of(format_of(corpus))
     readers = [kind(corpus, group, languages, slices) for group in files]
     reader = readers[0] if len(readers) == 1 else SeveralFiles(readers)
+    reader = Divided(reader) if kind.divides(corpus) else reader
     return Swapped(reader) if corpus.swap else reader

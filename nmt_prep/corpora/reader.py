@@ -88,11 +88,17 @@ class PairBatch:
         mask = pa.array(keep)
         return self._chosen(keep, lambda column: column.filter(mask))
 
+    def taken(self, pairs: pa.Array) -> PairBatch:
+        """Returns the pairs with some indices."""
+        return self._chosen(pairs.to_numpy(), lambda column: column.take(pairs))
+
     def __getitem__(self, pairs: slice) -> PairBatch:
         """Returns consecutive pairs."""
         return self._chosen(pairs, lambda column: column[pairs])
 
-    def _chosen(self, index: slice | npt.NDArray[np.bool_], taken: Callable[[pa.Array], pa.Array]) -> PairBatch:
+    def _chosen(
+        self, index: slice | npt.NDArray[np.bool_ | np.int64], taken: Callable[[pa.Array], pa.Array]
+    ) -> PairBatch:
         return PairBatch(
             taken(self.source),
             taken(self.target),
@@ -113,6 +119,7 @@ class Reader(ABC):
         section: the model for the keys below a corpus's ``options``, or None without keys.
         version: increased when the same files give different pairs than before.
         multilingual: true if the languages decide which texts of a file are read.
+        has_lines: true if a text may have several lines.
         lines_apart: true if each line can be read without the others, so that a large file can be read in slices.
         own_documents: where the format itself keeps documents, or an empty text if it has none.
         quote: a byte, or empty. Lines can be read apart only if every line contains the byte an even number of times.
@@ -127,6 +134,7 @@ class Reader(ABC):
     section: ClassVar[type[Section] | None] = None
     version: ClassVar[int] = 1
     multilingual: ClassVar[bool] = False
+    has_lines: ClassVar[bool] = False
     lines_apart: ClassVar[bool] = False
     quote: ClassVar[bytes] = b""
     own_documents: ClassVar[str] = ""
@@ -151,6 +159,7 @@ class Reader(ABC):
         self.slices = slices or {}
         self.languages = corpus.languages or languages
         self.columns = self.columns_inside(corpus)
+        self.joint = "\n" if self.divides(corpus) else " "  # between the lines of a text
         self.counts: Counter[str] = Counter()
 
     def own_options(self, section: type[S]) -> S:
@@ -194,6 +203,11 @@ class Reader(ABC):
         """Returns the places of columns in a corpus's files, without columns in separate files."""
         places = {key: place.at for key, place in corpus.places.items()}
         return {key: at for key, at in places.items() if at is not None and cls.has_column_at(at)}
+
+    @classmethod
+    def divides(cls, corpus: Corpus) -> bool:
+        """Returns True if the texts of a corpus are documents, which have a row for each line."""
+        return cls.has_lines and len(corpus.read_sides) == 1 and DOCUMENT in cls.columns_inside(corpus)
 
     @classmethod
     def header_lines(cls, corpus: Corpus) -> int:
@@ -253,6 +267,25 @@ class SeveralFiles(Reader):
         files = [reader.text_files(side) for reader in self._readers]
         known = [paths for paths in files if paths is not None]
         return [*chain.from_iterable(known)] if len(known) == len(files) else None
+
+
+class Divided(Reader):
+    """Reads a corpus of one side whose texts have a row for each line."""
+
+    parts = ()
+    options = frozenset()
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader.corpus, reader.files, reader.languages)
+        self._reader = reader
+        self.counts = reader.counts
+
+    def pairs(self) -> Iterator[PairBatch]:
+        (side,) = self.corpus.read_sides
+        for batch in self._reader.pairs():
+            lines = pc.split_pattern(batch.side(side), "\n")
+            without = replace(batch, **{side: no_text(len(batch))})
+            yield replace(without.taken(pc.list_parent_indices(lines)), **{side: lines.flatten()})
 
 
 class Swapped(Reader):
@@ -318,12 +351,13 @@ class PairBuilder:
         max_line_bytes: a pair with a longer side gets :attr:`Fault.TOO_LONG`.
         where: the file, for messages.
         columns: keys of the columns other than the sides.
+        joint: what joins the lines of a text.
     """
 
-    def __init__(self, max_line_bytes: int, where: object, columns: Iterable[str] = ()) -> None:
+    def __init__(self, max_line_bytes: int, where: object, columns: Iterable[str] = (), joint: str = " ") -> None:
         self._limit = max_line_bytes
         self._columns: dict[str, list[Value]] = {key: [] for key in columns}
-        self._where = where
+        self._where, self._joint = where, joint
         self._sources: list[str] = []
         self._targets: list[str] = []
         self._faults: list[int] = []
@@ -341,8 +375,8 @@ class PairBuilder:
             source, target, fault = source or "", target or "", fault or Fault.MISSING_SIDE
         if fault:
             source = target = ""
-        self._sources.append(one_line(source) if "\n" in source else source)
-        self._targets.append(one_line(target) if "\n" in target else target)
+        self._sources.append(one_line(source, self._joint) if "\n" in source else source)
+        self._targets.append(one_line(target, self._joint) if "\n" in target else target)
         self._faults.append(fault)
         self._characters += len(source) + len(target)
         for key, values in self._columns.items():
@@ -375,9 +409,9 @@ class PairBuilder:
             ) from error
 
 
-def one_line(text: str) -> str:
-    """Joins a text's lines with single spaces."""
-    return " ".join(filter(None, (line.strip(" \t\r") for line in text.split("\n"))))
+def one_line(text: str, joint: str = " ") -> str:
+    """Joins a text's lines without white space at their ends; leaves out empty ones."""
+    return joint.join(filter(None, (line.strip(" \t\r") for line in text.split("\n"))))
 
 
 def longer(column: pa.Array, limit: int) -> npt.NDArray[np.bool_]:

@@ -67,6 +67,12 @@ def format_of(corpus: Corpus) -> str:
     return "plain"
 
 
+def rows_are_lines(corpus: Corpus) -> bool:
+    """Returns True if each row is a line of the corpus's files."""
+    reader = reader_of(format_of(corpus))
+    return reader.lines_apart and not reader.quote and not reader.divides(corpus)
+
+
 def parts_of(corpus: Corpus) -> tuple[str, ...]:
     """Returns the names of a corpus's files: ``("both",)``, or the corpus's sides."""
     if corpus.documents is not None:

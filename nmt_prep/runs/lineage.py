@@ -22,7 +22,7 @@ from nmt_prep.base.errors import ArgumentError, OutputError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.rejects import unanswered_text
 from nmt_prep.config import Config, Corpus
-from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, reader_of, row_groups
+from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, reader_of, row_groups, rows_are_lines
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.corpora.reader import numbered
 from nmt_prep.corpora.slices import whole_lines
@@ -241,7 +241,7 @@ class CorpusRows:
         if self._corpus.corpora is not None:
             return [FilePlace("both", f"{' and '.join(self._corpus.corpora)}, joined", "pair", row + 1)]
         reader = reader_of(format_of(self._corpus))
-        unit: Literal["line", "pair"] = "line" if reader.lines_apart and not reader.quote else "pair"
+        unit: Literal["line", "pair"] = "line" if rows_are_lines(self._corpus) else "pair"
         for files in self._source.files:
             if len(self._source.files) > 1:  # rows are counted through all files
                 rows = open_corpus(self._corpus, [files], self._outputs.config.languages).row_count()

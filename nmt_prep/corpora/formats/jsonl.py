@@ -20,6 +20,7 @@ class JsonlReader(Reader):
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
     parts: ClassVar[tuple[str, ...]] = ("both",)
     lines_apart: ClassVar[bool] = True
+    has_lines: ClassVar[bool] = True
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"fields"}
 
     def pairs(self) -> Iterator[PairBatch]:
@@ -28,7 +29,7 @@ class JsonlReader(Reader):
         if fields is None:
             raise CorpusError(f"corpus {self.corpus.name}: format jsonl needs fields in the config")
         others = {key: str(at) for key, at in self.columns.items()}
-        builder = PairBuilder(self.corpus.max_line_bytes, self.files["both"], self.columns)
+        builder = PairBuilder(self.corpus.max_line_bytes, self.files["both"], self.columns, self.joint)
         for block in self.blocks("both"):
             for number in range(len(block.starts)):
                 if block.faults is not None and block.faults[number]:
@@ -97,6 +98,8 @@ class JsonlReader(Reader):
         for done, name in enumerate(place):
             if value is None:
                 return
+            if isinstance(value, list):
+                value = {str(number): item for number, item in enumerate(value)}
             if not isinstance(value, dict):
                 raise self._wrong(".".join(place[:done]), "not an object", line, key)
             if name not in value and key == "fields":

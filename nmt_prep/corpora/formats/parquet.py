@@ -34,6 +34,7 @@ class ParquetReader(Reader):
     suffixes: ClassVar[tuple[str, ...]] = (".parquet",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"fields", "max_line_bytes"})
+    has_lines: ClassVar[bool] = True
 
     def pairs(self) -> Iterator[PairBatch]:
         path, fields = self.files["both"], self.corpus.fields
@@ -42,7 +43,7 @@ class ParquetReader(Reader):
         try:
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
                 _check_schema(file.schema_arrow, str(path), fields, self.columns)
-                columns = [*_texts(fields), *map(str, self.columns.values())]
+                columns = [_read(file.schema_arrow, at) for at in (*_texts(fields), *map(str, self.columns.values()))]
                 row = 0
                 for batch in file.iter_batches(PAIRS_PER_BATCH, columns=columns, use_threads=False):
                     source, source_faults = self._column(batch, fields.source)
@@ -79,7 +80,8 @@ class ParquetReader(Reader):
             texts = texts.fill_null("")
         if pc.any(pc.match_substring(texts, "\n")).as_py():
             texts = pa.array(
-                [one_line(text) if "\n" in text else text for text in texts.to_pylist()], pa.large_string()
+                [one_line(text, self.joint) if "\n" in text else text for text in texts.to_pylist()],
+                pa.large_string(),
             )
         faults = np.zeros(len(texts), np.uint8)
         faults[longer(texts, self.corpus.max_line_bytes)] = Fault.TOO_LONG
@@ -116,7 +118,7 @@ def _check_field(schema: pa.Schema, path: str, field: str, key: str = "fields") 
     if at is None:
         raise CorpusError(f"{path}: there is no field {field!r} ({_nearest(kind, field)}); correct {key} in the config")
     for index in at:
-        kind = kind.field(index).type
+        kind = kind.field(index).type if pa.types.is_struct(kind) else kind.value_type
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
     if not (_is_text(value) or (is_number and key != "fields")):
@@ -125,10 +127,14 @@ def _check_field(schema: pa.Schema, path: str, field: str, key: str = "fields") 
 
 
 def _place_of(kind: pa.DataType, field: str) -> list[int] | None:
-    """Returns the indexes of a field (a dotted path) and its enclosing structures, or None if the field is absent."""
+    """Returns the indexes of a field (a dotted path), in structures and lists, or None if the field is absent."""
     for path in paths_of(field):
         inner, at = kind, []
         for name in path:
+            if _is_list(inner) and name.isdecimal() and len(name) < 10:
+                at.append(int(name))
+                inner = inner.value_type
+                continue
             index = inner.get_field_index(name) if pa.types.is_struct(inner) else -1
             if index < 0:
                 break
@@ -137,6 +143,15 @@ def _place_of(kind: pa.DataType, field: str) -> list[int] | None:
         else:
             return at
     return None
+
+
+def _read(schema: pa.Schema, field: str) -> str:
+    """Returns what to read of a file for a field: the whole column for an item of a list."""
+    if not any(name.isdecimal() for name in field.split(".")):
+        return field
+    at = _place_of(pa.struct(list(schema)), field)
+    assert at is not None  # the schema was checked
+    return str(schema.names[at[0]])
 
 
 def _nearest(kind: pa.DataType, field: str) -> str:
@@ -164,7 +179,9 @@ def _values(batch: pa.RecordBatch, field: str, path: Path) -> pa.Array:
     at = _place_of(pa.struct(list(batch.schema)), field)
     assert at is not None  # the schema of the file was checked
     root, *inner = at
-    values = pc.struct_field(batch.column(root), inner) if inner else batch.column(root)
+    values = batch.column(root)
+    for index in inner:
+        values = pc.struct_field(values, [index]) if pa.types.is_struct(values.type) else _items(values, index)
     try:
         values.validate(full=True)
         if pa.types.is_dictionary(values.type):
@@ -172,6 +189,15 @@ def _values(batch: pa.RecordBatch, field: str, path: Path) -> pa.Array:
         return values.cast(pa.large_string()) if _is_text(values.type) else values
     except pa.ArrowInvalid as error:
         raise InvalidTextError(f"{path}: the field {field!r} is not UTF-8 ({error}); write the file again") from error
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _items(lists: pa.Array, index: int) -> pa.Array:
+    """Returns an item of each list; null for shorter lists."""
+    return pc.list_element(pc.list_slice(lists, index, index + 1, return_fixed_size_list=True), 0)
 
 
 def _damaged(path: Path | str, error: Exception) -> CorpusError:

@@ -137,6 +137,7 @@ class CsvReader(_TableReader):
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
     quote: ClassVar[bytes] = b'"'
+    has_lines: ClassVar[bool] = True
 
     def pairs(self) -> Iterator[PairBatch]:
         """Yields the pairs of all records, without the header.
@@ -146,7 +147,7 @@ class CsvReader(_TableReader):
         path = self.files["both"]
         table = _Table(self.corpus, path, self.columns)
         records = _Records(path, self.corpus.max_line_bytes)
-        builder = PairBuilder(self.corpus.max_line_bytes, path, self.columns)
+        builder = PairBuilder(self.corpus.max_line_bytes, path, self.columns, self.joint)
         header = table.header
         if header and self.slices and self.slices["both"].first_line > 1:
             first = self.first_block("both")

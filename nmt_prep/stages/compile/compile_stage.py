@@ -303,6 +303,8 @@ def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str
         settings["document"] = inside.get("document")
     if corpus.scores:
         settings["scores"] = {name: inside.get(f"scores.{name}") for name in sorted(corpus.scores)}
+    if reader.divides(corpus):
+        settings["lines"] = True
     if len(corpus.read_sides) == 1:
         settings["side"] = corpus.read_sides[0]
     if reader.multilingual:

@@ -21,7 +21,7 @@ from nmt_prep.base.sides import OTHER, SIDES, Side
 from nmt_prep.cleaning.pair_observer import PairFacts, PairObserver
 from nmt_prep.config import Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora import Fault, PairBatch, format_of, open_corpus, reader_of
+from nmt_prep.corpora import Fault, PairBatch, format_of, open_corpus, reader_of, rows_are_lines
 from nmt_prep.corpora.formats.plain import PlainReader, TextFile
 from nmt_prep.corpora.parts import PairFile, write_line_parts, write_parts
 from nmt_prep.corpora.reader import DOCUMENT, Rows, numbered
@@ -170,7 +170,7 @@ def _place_of(task: CompileTask, key: str) -> RowPlace:
     if key in source.columns:
         return RowPlace(source.columns[key], "line", row + 1)
     reader, path = reader_of(format_of(source.corpus)), next(iter(task.slice.files[0].values()))
-    if reader.lines_apart and not reader.quote and len(source.files) == 1:
+    if rows_are_lines(source.corpus) and len(source.files) == 1:
         return RowPlace(path, "line", row + 1 + reader.header_lines(source.corpus))
     return RowPlace(path, "row", row)
 

@@ -126,20 +126,20 @@ LINES = Round("lines", count_lines, RangeCounts, unit="bytes", words="counting l
 
 @dataclass(frozen=True)
 class RowsTask:
-    """Files of a corpus that are read whole, whose rows are to be counted."""
+    """A slice of a corpus whose rows are to be counted."""
 
     key: str
     source: CorpusFiles
-    files: Sequence[Files]
+    slice: CorpusSlice
     languages: Languages
 
 
 def count_rows(task: RowsTask, tick: Tick) -> int:
-    """Counts the rows of some files. Ticks are bytes."""
+    """Counts the rows of a slice. Ticks are bytes."""
     try:
-        rows = 0
-        for files in task.files:
-            rows += open_corpus(task.source.corpus, [files], task.languages).row_count()
+        rows, lines = 0, task.slice.lines()
+        for files in task.slice.files:
+            rows += open_corpus(task.source.corpus, [files], task.languages, lines).row_count()
             tick(task.source.size(files))
     except CorpusError as error:
         raise task.source.explained(error) from error
@@ -185,12 +185,12 @@ def slice_corpora(
     ]
     # Smaller files, and formats that cannot be cut, are counted by reading them; nothing follows the last slice.
     tasks = [
-        RowsTask(_rows_key(corpus, number), corpus, slice_.files, languages)
+        RowsTask(_rows_key(corpus, number), corpus, slice_, languages)
         for corpus, slices in zip(corpora, sliced, strict=True)
         for number, slice_ in enumerate(slices[:-1])
-        if corpus.rows and not slice_.bounds
+        if corpus.rows and not _has_rows_by_lines(corpus, slice_)
     ]
-    sizes = yield from ROWS.run(tasks, sum(task.source.size(files) for task in tasks for files in task.files))
+    sizes = yield from ROWS.run(tasks, sum(task.source.size(files) for task in tasks for files in task.slice.files))
     rows = dict(zip([task.key for task in tasks], sizes, strict=True))
     placed = (
         _placed(corpus, slices, _first_rows(corpus, slices, rows), index.get(len(corpus.files), {}))
@@ -230,7 +230,7 @@ def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mappin
     header = reader_of(format_of(corpus.corpus)).header_lines(corpus.corpus)
     firsts = [0]
     for number, slice_ in enumerate(slices):
-        if slice_.bounds:
+        if _has_rows_by_lines(corpus, slice_):
             begin, end = next(iter(slice_.bounds.values()))
             firsts.append(firsts[-1] + end.line - max(begin.line, header))
         else:
@@ -246,7 +246,7 @@ def _placed(
         return [*slices]
     # The last slice has unknown rows unless it was cut by lines, so a longer column can only be reported by its task.
     for key, lines in columns.items():
-        exact = bool(slices[-1].bounds)
+        exact = _has_rows_by_lines(corpus, slices[-1])
         if lines.lines < rows[-1] or (exact and lines.lines > rows[-1]):
             count = f"{'' if exact else 'at least '}{rows[-1]}"
             raise corpus.explained(unequal_lines(key, corpus.columns[key], lines.lines, count))
@@ -259,6 +259,11 @@ def _placed(
         )
         for number, (slice_, row) in enumerate(zip(slices, rows, strict=False))
     ]
+
+
+def _has_rows_by_lines(corpus: CorpusFiles, slice_: CorpusSlice) -> bool:
+    """Returns True if the bounds of a slice tell its rows."""
+    return bool(slice_.bounds) and not reader_of(format_of(corpus.corpus)).divides(corpus.corpus)
 
 
 def _rows_key(corpus: CorpusFiles, number: int) -> str:

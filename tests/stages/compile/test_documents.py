@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import pytest
 
 from nmt_prep.base.errors import AlignmentError, ConfigError, CorpusError
 from nmt_prep.config import Config
+from tests.corpora.formats.test_parquet import parquet
 from tests.stages.compile.test_compile_stage import plain
 from tests.stages.compile.test_scores import archive
-from tests.stages.compile.test_slices import small_slices, text
-from tests.stages.runs import config_of, run
+from tests.stages.compile.test_slices import files_of, small_slices, text
+from tests.stages.runs import BT, config_of, run
 
 NAMES = ["x", "x", "x", "y", "y", "z"]
 DEDUP = {"preset": "none", "dedup": {"pair": "exact"}}
@@ -53,6 +55,35 @@ def test_slices_give_the_same_documents_as_the_whole(tmp_path: Path) -> None:
         run(config, until="compile", force={"download", "compile"})
     assert rows(config) == whole
     assert len(list((config.run_dir / "compiled" / "train").iterdir())) > 1
+
+
+TEXTS = ("one\ntwo \r\n\n three", "four", " \n", "five\nsix")
+RECORDS = [{"id": f"d{n}", "s": [n / 2] if n else None, "t": text} for n, text in enumerate(TEXTS)]
+LINES = [("one", 0, "d0", None), ("two", 1, "d0", None), ("three", 2, "d0", None), ("four", 3, "d1", 0.5)]
+LINES += [("five", 5, "d3", 1.5), ("six", 6, "d3", 1.5)]
+
+
+def lines_of(directory: Path, file: str, content: bytes, **keys: Any) -> list[tuple[str, int, str, float | None]]:
+    (directory / file).write_bytes(content)
+    corpus = {"name": "m", "url": file, "translate": "bt", **keys}
+    config = config_of(directory, corpus, computed=BT, sample={"made": True})
+    run(config, until="compile", force={"download"})
+    columns = ("target", "row", "document", "score:s")
+    tables = (pq.read_table(config.run_dir / "compiled" / file) for file in files_of(config))
+    return [row for table in tables for row in zip(*(table[name].to_pylist() for name in columns), strict=True)]
+
+
+@pytest.mark.parametrize("slice_bytes", [1 << 20, 64])
+def test_a_text_on_one_side_has_a_row_for_each_line(tmp_path: Path, slice_bytes: int) -> None:
+    fields = {"fields": {"target": "t"}, "document": "id", "scores": {"s": "s.0"}}
+    json_lines = "".join(f"{json.dumps(record)}\n" for record in RECORDS).encode()
+    csv = "id,s,t\n" + "".join(f'{each["id"]},{(each["s"] or [""])[0]},"{each["t"]}"\n' for each in RECORDS)
+    table = {name: [record[name] for record in RECORDS] for name in ("id", "s", "t")}
+    places = {"columns": {"target": "t"}, "document": "id", "scores": {"s": "s"}}
+    with small_slices(slice_bytes):
+        assert lines_of(tmp_path, "m.jsonl", json_lines, **fields) == LINES
+        assert lines_of(tmp_path, "m.parquet", parquet(**table), **fields) == LINES
+        assert lines_of(tmp_path, "m.csv", csv.encode(), **places) == LINES
 
 
 def test_a_member_of_an_archive(tmp_path: Path) -> None:

@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 
 from nmt_prep.base.columns import Ragged
 from nmt_prep.base.errors import ArgumentError, OutputError
-from nmt_prep.base.sides import SIDES, Side
+from nmt_prep.base.sides import OTHER, SIDES, Side
 from nmt_prep.config import Config
 from nmt_prep.corpora import row_groups
 from nmt_prep.corpora.parts import WORDS, PairFile
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.pipeline.stage import AnyStage, Outputs, outputs_in
-from nmt_prep.runs.lineage import CorpusRows, Lineage
+from nmt_prep.runs.lineage import CorpusRows, Lineage, corpus_of
 from nmt_prep.runs.runner import check_current
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.clean import Clean
@@ -128,8 +128,11 @@ def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row,
     made = {corpus.name: config.made_side(corpus) for corpus in config.splits.get(split, ())}
     if facts := made.get(row["corpus"]):
         row["made"] = facts
-    if config.cleans(split):
-        row["fixes"] = list(_fixes_of(outputs, Wanted(split, row["corpus"], row["row"], None, 1, None, pieces=False)))
+    home, _, corpus = corpus_of(config, split, row["corpus"])
+    if config.cleans(home):
+        fixes = _fixes_of(outputs, Wanted(home, corpus.name, row["row"], None, 1, None, pieces=False))
+        turned = row["corpus"] != corpus.name
+        row["fixes"] = [{**fix, "side": OTHER[fix["side"]] if turned else fix["side"]} for fix in fixes]
     return next(_with_pieces(outputs, [row])) if pieces else row, lineage.pairs
 
 

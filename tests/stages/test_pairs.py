@@ -15,6 +15,7 @@ from nmt_prep.base.artefacts import parse_json_as
 from nmt_prep.config import Config
 from nmt_prep.runs.checks import check_config
 from nmt_prep.runs.runner import run
+from nmt_prep.runs.viewing import trace
 from nmt_prep.stages.align import AlignOutput
 from nmt_prep.training.batches import BatchSource, read_records
 from nmt_prep.training.records.dataset_json import load_dataset_info
@@ -100,13 +101,16 @@ def test_a_pair_of_a_corpus_in_both_directions_stays_if_it_is_in_one_of_one_dire
     text = [["a small red house", "ein kleines rotes Haus"], ["we sail tomorrow", "wir segeln morgen"], ["yes", "ja"]]
     single = {"name": "single", "url": "single.tsv", "languages": {"source": "de", "target": "en"}, "scores": {"q": 2}}
     both = {**single, "name": "both", "url": "both.tsv", "languages": {"source": "en", "target": "de"}}
-    clean = {"preset": "none", "dedup": {"pair": pair, "keep": ["q", "corpus"]}}
+    fix = [{"replace": {"pattern": "^we", "with": "We"}}]
+    clean = {"preset": "none", "fix": fix, "dedup": {"pair": pair, "keep": ["q", "corpus"]}}
     corpora = [single, {**both, "both_directions": True}]
     config = config_in(tmp_path, pairs=["en-de", "de-en"], splits={"train": corpora}, clean=clean)
     write(tmp_path / "single.tsv", [[row[1], row[0], "0.9"] for row in text])
     write(tmp_path / "both.tsv", [[*row, "0.1"] for row in text[:2]])
     run(config, until="encode")
     assert load_dataset_info(tmp_path / "run" / "records").splits["train"].language_pairs == {"en-de": 2, "de-en": 3}
+    fixed = {"fix": "replace", "side": "target", "before": "we sail tomorrow", "after": "We sail tomorrow"}
+    assert trace(config, "train", "both.de-en:1", pieces=False)[0]["fixes"] == [fixed]
 
 
 def test_a_test_pair_is_found_with_its_sides_exchanged(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "sentencepiece_train": Benchmark(("--sizes", "8000"), "training, unigram, English"),
     "words": Benchmark(readme=NOT_IN_README),
     "recipes": Benchmark(readme=NOT_IN_README),
+    "monolingual": Benchmark(readme=NOT_IN_README),
     "clean": Benchmark(),
     "dedup": Benchmark(("--pairs", "5000000"), NOT_IN_README),
     "language_identification": Benchmark(readme=NOT_IN_README),

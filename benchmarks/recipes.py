@@ -68,15 +68,20 @@ def write(directory: Path, size: int) -> dict[str, Path]:
 
 
 def run(directory: Path, files: dict[str, Path], name: str, *settings: str) -> Spent:
-    """Runs the recipe on the text, as a program; returns its time."""
+    """Runs the recipe on the text; returns its time."""
     config: Any = parse_yaml(_RECIPE.read_text("utf-8"), "recipe")[0]
     config["splits"] = {"train": [{"name": "x", "url": {"source": str(files["de"]), "target": str(files["en"])}}]}
     path = directory / f"{name}.yaml"
     path.write_text(yaml.safe_dump({**config, "output_dir": str(directory / name)}))
     sets = [part for setting in ("engine.memory=500MB", *settings) for part in ("--set", setting)]
+    return timed_run(name, path, *sets)
+
+
+def timed_run(name: str, config: Path, *options: str) -> Spent:
+    """Runs a config as a program; returns its time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with stopwatch() as watch:
-        subprocess.run([sys.executable, "-m", "nmt_prep", "run", path, "--quiet", *sets], check=True)
+        subprocess.run([sys.executable, "-m", "nmt_prep", "run", config, "--quiet", *options], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     memory = after.ru_maxrss / 1e3

@@ -157,7 +157,7 @@ _ASCII_SPACE = b" \t\r\v\f"
 
 
 def vocab_tables(run_dir: str | Path) -> tuple[tf.lookup.StaticHashTable, tf.lookup.StaticHashTable]:
-    """Returns lookup tables from the pieces of a run's vocabularies to their ids.
+    """Returns lookup tables from pieces, as in the lines of the output ``text``, to their ids.
 
     Other words map to the vocabulary's unknown id, or to -1 if it has none (like Tensor2Tensor's, which can encode
     everything); -1 fails in an embedding lookup instead of training on wrong ids.
@@ -179,7 +179,7 @@ def vocab_tables(run_dir: str | Path) -> tuple[tf.lookup.StaticHashTable, tf.loo
 
 def _table(records_dir: Path, vocabulary: VocabularyInfo) -> tf.lookup.StaticHashTable:
     tokenizer = load_tokenizer(records_dir / vocabulary.file, id_layout=vocabulary.id_layout)
-    pieces = tf.constant(list(tokenizer.pieces), tf.string)
+    pieces = tf.constant(tokenizer.words(), tf.string)  # as in the lines of outputs
     initializer = tf.lookup.KeyValueTensorInitializer(pieces, tf.range(len(tokenizer), dtype=tf.int64))
     unknown = _UNKNOWN_ID if tokenizer.unk_id is None else tokenizer.unk_id
     return tf.lookup.StaticHashTable(initializer, default_value=unknown)

@@ -125,9 +125,12 @@ def test_graph_and_numpy_divide_windows_alike(
 
 
 def test_tables_hold_the_pieces_in_the_order_of_ids(encode_run: Callable[..., Path]) -> None:
-    source, target = vocab_tables(encode_run({}))
-    words = tf.constant(["<pad>_", "<EOS>_", "a", "b_", "_", "never seen"])
-    assert source.lookup(words).numpy().tolist() == target.lookup(words).numpy().tolist() == [0, 1, 2, 3, 4, -1]
+    run = encode_run({})
+    vocabulary = run / "vocab" / "plain"
+    vocabulary.write_bytes(vocabulary.read_bytes() + b"'. _'\n")
+    source, target = vocab_tables(run)
+    words = tf.constant(["<pad>_", "<EOS>_", "a", "b_", "_", r".\32;_", "never seen"])
+    assert source.lookup(words).numpy().tolist() == target.lookup(words).numpy().tolist() == [0, 1, 2, 3, 4, 5, -1]
 
 
 def test_missing_special_words_are_prepended(tmp_path: Path) -> None:

@@ -166,6 +166,7 @@ def _run() -> int:
     try:
         status: object = app(standalone_mode=False)
     except _UsageError as error:
+        error.message = error.message.removeprefix("Value error, ")  # pydantic's prefix for errors of Typer itself
         message = io.StringIO()
         error.show(message)
         if (now := _REMOVED_OPTIONS.get(getattr(error, "option_name", ""))) is not None:

@@ -77,6 +77,17 @@ def test_a_command_that_does_not_exist() -> None:
     assert "No such command 'ru'. Did you mean 'run'?" in nmt_prep("ru").stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("encode", "--as", "x"), "'--as': 'x' is not one of 'ids', 'pieces'."),
+        (("init", "--vocab", "x"), "'--vocab': 'x' is not one of 't2t', 'byte_bpe', 'sentencepiece', 'subword_nmt'."),
+    ],
+)
+def test_a_wrong_choice(arguments: tuple[str, ...], problem: str) -> None:
+    assert nmt_prep(*arguments).stderr.endswith(f"\nError: Invalid value for {problem}\n")
+
+
 def test_an_option_that_no_longer_exists() -> None:
     said = nmt_prep("plan", "c.yaml", "--estimate").stderr
     assert said.endswith(

@@ -490,7 +490,7 @@ def _write(file: Path, corpora: _Corpora, clean: str, settings: Mapping[str, obj
     data, lines = parse_yaml(text, str(file))
     assert isinstance(data, dict)
     config = checks.check_config(data, str(file), lines)
-    read = {needed.key: needed.local(file.parent) for needed in needed_files.needed_files(config)}
+    read = {needed.where: needed.local(file.parent) for needed in needed_files.needed_files(config)}
     check_outputs({"FILE": file}, read)
     check_outputs(STANDARD_OUTPUT, read)
     with writing(file):

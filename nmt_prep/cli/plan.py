@@ -164,7 +164,7 @@ def _hub_files(config: Config) -> Iterator[str]:
             what = f"at commit {locked.commit}"
         else:
             what = "(its commit is looked up when it is downloaded)"
-        yield f"{needed.key}: {needed.mirrors[0]} {what}"
+        yield f"{needed.where}: {needed.mirrors[0]} {what}"
 
 
 def _described(listing: Listing, files: Sequence[Downloaded]) -> str:

@@ -79,7 +79,7 @@ class Freshness:
                 inputs[f"file {name}"] = digests[path].result()
             except OSError as error:
                 raise DownloadError(
-                    f"cannot read {path} (url {name} in the config): {error.strerror}; "
+                    f"cannot read {path} ({name} in the config): {error.strerror}; "
                     "local paths are relative to the config file"
                 ) from error
         return inputs

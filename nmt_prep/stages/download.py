@@ -186,9 +186,9 @@ class Download(Stage[DownloadOutput, None]):
         paths = {needed: path for needed in needed_files(config) if (path := needed.local(config.base_dir)) is not None}
         missing = [(needed, path) for needed, path in paths.items() if needed.manual and not path.exists()]
         if missing:
-            lines = [f"  {needed.key}: put it at {path}\n    {needed.manual}" for needed, path in missing]
+            lines = [f"  {needed.where}: put it at {path}\n    {needed.manual}" for needed, path in missing]
             raise DownloadError("\n".join(["these files must be fetched by hand, and are missing:", *lines]))
-        return {needed.key: path for needed, path in paths.items()}
+        return {needed.where: path for needed, path in paths.items()}
 
     def warnings(self, observed: object, config: Config) -> tuple[HealthWarning, ...]:
         del observed
@@ -210,15 +210,15 @@ class Download(Stage[DownloadOutput, None]):
             if not file.local and lock.path is not None:
                 locked = lock.find(needed.mirrors)
                 if locked is None or locked.sha256 != file.sha256:
-                    return f"{needed.key} is {'not' if locked is None else 'another file'} in {lock.path.name}"
+                    return f"{needed.where} is {'not' if locked is None else 'another file'} in {lock.path.name}"
         return ""
 
     def finish(self, job: Job, made: None) -> Result[DownloadOutput]:
         needed = list(needed_files(job.config))
         local = self.local_files(job.config)
-        found = {file.key: _local_entry(file, local[file.key], job) for file in needed if file.key in local}
+        found = {file.key: _local_entry(file, local[file.where], job) for file in needed if file.where in local}
         fetched: dict[str, Stored] = {}
-        remote = _fetch_remote([file for file in needed if file.key not in local], fetched, job)
+        remote = _fetch_remote([file for file in needed if file.where not in local], fetched, job)
         for file in remote:
             stored = fetched[file.mirrors[0]]
             found[file.key] = Downloaded(stored.sha256, stored.size, file.name, local=False)
@@ -324,7 +324,7 @@ def _distinct(files: Iterable[Needed]) -> list[Needed]:
         before = merged.setdefault(file.mirrors[0], file)
         if before.sha256 and file.sha256 and before.sha256 != file.sha256:
             raise DownloadError(
-                f"{shown(file.mirrors[0])}: {before.key} expects SHA-256 {before.sha256}, but {file.key} expects "
+                f"{shown(file.mirrors[0])}: {before.where} expects SHA-256 {before.sha256}, but {file.where} expects "
                 f"{file.sha256}; one of them is wrong: correct it in the config"
             )
         mirrors = tuple(dict.fromkeys((*before.mirrors, *file.mirrors)))

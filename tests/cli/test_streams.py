@@ -101,7 +101,7 @@ def test_a_directory_whose_name_is_not_utf_8(place: Path, monkeypatch: pytest.Mo
     Path("train.tgz").unlink()
     missing = nmt_prep("run", "config.yaml")
     assert missing.returncode == 1
-    assert "/train.tgz (url train/x/both in the config): No such file" in missing.stderr
+    assert "/train.tgz (splits.train.x.url in the config): No such file" in missing.stderr
 
 
 @pytest.mark.parametrize(

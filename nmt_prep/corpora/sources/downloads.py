@@ -172,6 +172,18 @@ class Needed:
         return first if first.startswith("vocab.") else rest.partition("/")[0]
 
     @property
+    def where(self) -> str:
+        """The config key that names the file."""
+        split, *names = self.key.split("/")
+        if split.startswith("vocab."):
+            return ": ".join([split, *names])
+        corpus, part = names[:2]
+        if split.endswith(":"):  # an evaluation set by ID
+            return f"clean.decontaminate.against: {split}{corpus}"
+        url = {"both": "url", "source": "url.source", "target": "url.target"}
+        return f"splits.{split}.{corpus}.{url.get(part, part)}"
+
+    @property
     def is_repository(self) -> bool:
         return is_repository(self.mirrors[0])
 

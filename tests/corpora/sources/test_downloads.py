@@ -45,6 +45,23 @@ def get(downloads: FakeDownloads, names: list[str], at_once: int = 2) -> list[st
     return sorted(file.name for file in download_all(cast(Downloads, downloads), wanted, at_once))
 
 
+@pytest.mark.parametrize(
+    ("key", "where"),
+    [
+        ("train/c/both", "splits.train.c.url"),
+        ("train/c/both/00001", "splits.train.c.url"),
+        ("dev/c.1/source", "splits.dev.c.1.url.source"),
+        ("train/c/scores.s", "splits.train.c.scores.s"),
+        ("train/c/document", "splits.train.c.document"),
+        ("vocab.from.source", "vocab.from.source"),
+        ("vocab.from/merges", "vocab.from: merges"),
+        ("sacrebleu:/wmt20-en-de/both", "clean.decontaminate.against: sacrebleu:wmt20-en-de"),
+    ],
+)
+def test_the_config_key_of_a_file(key: str, where: str) -> None:
+    assert Needed(key, (), None).where == where
+
+
 def test_all_files_arrive(tmp_path: Path) -> None:
     downloads = FakeDownloads(tmp_path)
     assert get(downloads, ["a", "b", "c", "d", "e"]) == ["a", "b", "c", "d", "e"]

@@ -136,7 +136,9 @@ def test_renaming_a_corpus_compiles_again(tmp_path: Path) -> None:
     compiled(config_of(tmp_path, corpus))
     config = config_of(tmp_path, {**corpus, "name": "d"})
     reasons = [step.reason for step in steps(config)]
-    assert reasons[0].startswith("config splits.train.c is gone; config splits.train.d is new; file train/c/source is")
+    assert reasons[0].startswith(
+        "config splits.train.c is gone; config splits.train.d is new; file splits.train.c.url.source"
+    )
     assert reasons[2] == (
         'follows extract; config splits.train lost "c" and gained "d"; config splits.train.c is gone; '
         "config splits.train.d is new"

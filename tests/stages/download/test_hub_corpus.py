@@ -219,13 +219,13 @@ def test_the_plan_names_the_files(hub: Hub, tmp_path: Path) -> None:
         f"name: t\nlanguages: {{source: en, target: zh}}\nseed: 1\noutput_dir: {tmp_path}/run\n"
         "splits: {train: [{name: c, url: 'hf:owner/name/en-zh'}]}\n"
     )
-    unknown = "train/c/both: hf://datasets/owner/name (its commit is looked up when it is downloaded)"
+    unknown = "splits.train.c.url: hf://datasets/owner/name (its commit is looked up when it is downloaded)"
     assert unknown in nmt_prep("plan", config).stdout
     assert hub.asked == []
     assert nmt_prep("lock", config).returncode == 0
     commit = hub.repositories["datasets/owner/name"].branches["main"]
     size = sum(len(FILES[f"en-zh/train-0000{number}-of-00002.parquet"]) for number in (0, 1))
     assert (
-        f"train/c/both: hf://datasets/owner/name at commit {commit}: train-00000-of-00002.parquet to "
+        f"splits.train.c.url: hf://datasets/owner/name at commit {commit}: train-00000-of-00002.parquet to "
         f"train-00001-of-00002.parquet, 2 files, {size / 1000:.1f} kB, license cc-by-4.0 (from its card)"
     ) in nmt_prep("plan", config).stdout

@@ -129,7 +129,7 @@ def test_a_lock_changed_by_another_process(server: WebServer, tmp_path: Path, lo
     facts = json.loads(lock.read_text())
     facts["files"][url]["sha256"] = DEF
     lock.write_text(json.dumps(facts))
-    assert plan(config, lock).reason == "train/c/source is another file in t.lock"
+    assert plan(config, lock).reason == "splits.train.c.url.source is another file in t.lock"
     with pytest.raises(DownloadError, match=f"expected SHA-256 {DEF}, found {ABC}"):
         download(config, lock)
     server.give("/a", b"def")
@@ -141,7 +141,7 @@ def test_a_lost_lock_is_rewritten_without_the_network(server: WebServer, tmp_pat
     url = server.give("/a", b"abc")
     config = config_of(tmp_path, corpus(url, url))
     download(config, None)
-    assert plan(config, lock).reason == "train/c/source is not in t.lock"
+    assert plan(config, lock).reason == "splits.train.c.url.source is not in t.lock"
     download(config, lock)
     assert locked(lock) == {url: ABC}
     assert server.asked == ["/a"]
@@ -241,9 +241,9 @@ def test_files_that_are_fetched_by_hand(tmp_path: Path) -> None:
         download(config, None)
     assert str(caught.value) == (
         "these files must be fetched by hand, and are missing:\n"
-        f"  train/un/both: put it at {tmp_path}/un.tar\n    Register at https://un.example.\n"
-        f"  train/c/source: put it at {tmp_path}/a.en\n    Ask the authors.\n"
-        f"  train/c/target: put it at {tmp_path}/a.zh\n    Ask the authors."
+        f"  splits.train.un.url: put it at {tmp_path}/un.tar\n    Register at https://un.example.\n"
+        f"  splits.train.c.url.source: put it at {tmp_path}/a.en\n    Ask the authors.\n"
+        f"  splits.train.c.url.target: put it at {tmp_path}/a.zh\n    Ask the authors."
     )
     for name in ("un.tar", "a.en", "a.zh"):
         (tmp_path / name).write_bytes(b"abc")

@@ -132,7 +132,10 @@ def test_a_changed_checksum_fetches_again(server: WebServer, tmp_path: Path) -> 
 def test_two_checksums_for_one_url(server: WebServer, tmp_path: Path) -> None:
     url = server.give("/a", b"abc")
     pinned = {"source": ABC, "target": "0" * 64}
-    with pytest.raises(DownloadError, match=rf"train/c/source expects SHA-256 {ABC}, but train/c/target expects 0000"):
+    with pytest.raises(
+        DownloadError,
+        match=rf"splits.train.c.url.source expects SHA-256 {ABC}, but splits.train.c.url.target expects 0000",
+    ):
         download(config_of(tmp_path, corpus("c", url, url, sha256=pinned)))
 
 
@@ -152,7 +155,9 @@ def test_the_first_local_path_that_exists(tmp_path: Path) -> None:
 
 
 def test_a_missing_local_file(tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=r"cannot read .*a\.en \(url train/c/source in the config\): No such file"):
+    with pytest.raises(
+        DownloadError, match=r"cannot read .*a\.en \(splits\.train\.c\.url\.source in the config\): No such file"
+    ):
         download(config_of(tmp_path, corpus("c", "a.en", "a.zh")))
 
 
@@ -160,7 +165,7 @@ def test_a_missing_local_file(tmp_path: Path) -> None:
 def test_a_local_path_that_is_not_a_file(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(
-        DownloadError, match=r"cannot read .* \(url train/c/source in the config\): it is not a regular file"
+        DownloadError, match=r"cannot read .* \(splits\.train\.c\.url\.source in the config\): it is not a regular file"
     ):
         download(config_of(tmp_path, corpus("c", name, "a")))
 

@@ -22,7 +22,7 @@ from nmt_prep.base.errors import AlignmentModelError, OutputError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.cleaning.align.learning import learn
 from nmt_prep.cleaning.align.links import Links, piece_links
-from nmt_prep.cleaning.align.model import Model, check_known, shared_model
+from nmt_prep.cleaning.align.model import Model, check_known, model_at, shared_model
 from nmt_prep.cleaning.align.settings import LEARNING_VERSION, RUN_SETTINGS, rounds
 from nmt_prep.cleaning.align.word_vocabulary import Words, words_of
 from nmt_prep.cleaning.pair_sample import PairSample
@@ -254,7 +254,7 @@ class Align(Stage[AlignOutput, Aligned]):
 
     def check(self, config: Config) -> None:
         if (path := _given(config)) is not None:
-            check_words(shared_model(path), path, spaced=section_of(config).words == "vocab")
+            check_words(model_at("align.model", path), path, spaced=section_of(config).words == "vocab")
 
     def local_files(self, config: Config) -> dict[str, Path]:
         path = _given(config)

@@ -78,7 +78,7 @@ CONTEXT = Context(Languages(source="en", target="de"), ("source", "target"), Pat
         ({"top": {"score": "a", "keep": "120%"}}, "top.keep: found the number 1.2; allowed: a share such as 80%"),
         ({"top": {"score": "a", "keep": 0.5, "kept": 1}}, "top.kept: unknown key; did you mean 'keep'?"),
         ({"top": "80%"}, "top: "),
-        ({"word_list": {"source": "no", "target": "no"}}, "word_list: the word list no cannot be read"),
+        ({"word_list": {"source": "no", "target": "no"}}, "word_list: the word list no cannot be read: No such file"),
     ],
 )
 def test_wrong_options_are_named(specs: dict[str, object], message: str) -> None:

@@ -104,6 +104,8 @@ def test_a_model_of_tokenized_text(tmp_path: Path) -> None:
     text = "".join(f"{source}\t{target}\n" for source, target in PAIRS)
     assert nmt_prep_command("align", "--pretokenized", "--save", tmp_path / "m", stdin=text.encode()).returncode == 0
     config = config_of(tmp_path, write(tmp_path, "c", PAIRS), align={"model": "m"})
+    with pytest.raises(AlignmentModelError, match=r"^align\.model: cannot read the model .*/n: No such file"):
+        align(tmp_path, config_of(tmp_path, write(tmp_path, "c", PAIRS), align={"model": "n"}))
     with pytest.raises(AlignmentModelError, match=r"align\.model: .*m was learned with --pretokenized"):
         align(tmp_path, config)
 

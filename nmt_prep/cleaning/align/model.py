@@ -295,6 +295,14 @@ unknown."""
 shared_model = shared(Model.load)  # Returns the model in a file; see `shared`
 
 
+def model_at(key: str, path: Path) -> Model:
+    """Returns the model that a config names, with the key in errors."""
+    try:
+        return shared_model(path)
+    except AlignmentModelError as error:
+        raise AlignmentModelError(f"{key}: {error}") from error
+
+
 def tells(model: Model, source: TextColumn, target: TextColumn) -> bool:
     """Returns true if lines have enough words on both sides to judge whether a model suits them."""
     pretokenized = model.settings.pretokenized

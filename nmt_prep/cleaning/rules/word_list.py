@@ -60,7 +60,8 @@ def _word_pattern(path: Path) -> regex.Pattern[str]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"the word list {path} cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"the word list {path} cannot be read: {reason}") from error
     words = sorted({line.strip() for line in lines} - {""})
     if not words:
         raise ValueError(f"the word list {path} contains no words")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from nmt_prep.base.errors import AlignmentModelError, CorpusError
 from nmt_prep.base.runtime import check_extra
 from nmt_prep.base.sides import SIDES
-from nmt_prep.cleaning.align.model import shared_model
+from nmt_prep.cleaning.align.model import model_at
 from nmt_prep.cleaning.align.settings import LEARNING_VERSION, SCORE_SETTINGS, rounds
 from nmt_prep.cleaning.sentences.aligner import Level
 from nmt_prep.cleaning.sentences.document_texts import files_of_directories, pairs_of_list
@@ -111,8 +111,9 @@ class Sentences(Stage[SentencesOutput, list[Aligned]]):
                 check_extra("sentencex", "documents", f"{of.where}.documents.split: {of.documents.split}")
             if of.documents.format == "html":
                 check_extra("lxml", "documents", f"{of.where}.documents.format: html")
-            if of.prior is not None and shared_model(of.prior).settings.pretokenized:
-                raise AlignmentModelError(f"{of.where}.documents.model: {of.prior} is for tokenized text")
+            key = f"{of.where}.documents.model"
+            if of.prior is not None and model_at(key, of.prior).settings.pretokenized:
+                raise AlignmentModelError(f"{key}: {of.prior} is for tokenized text")
             if of.corpus.is_local:
                 _local_files(config, of)
 

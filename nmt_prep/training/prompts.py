@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.base.digests import seed_of
+from nmt_prep.base.digests import check_regular, seed_of
 from nmt_prep.base.errors import ConfigError
 from nmt_prep.base.runtime import kept, needed_extra
 from nmt_prep.config import Config
@@ -253,11 +253,13 @@ class Glossary:
     def load(cls, path: Path) -> Self:
         """Reads a file with a term per line, its source and target separated by a tab."""
         try:
+            check_regular(path)
             if path.stat().st_size > _LARGEST_GLOSSARY:
                 raise ConfigError(f"{path}: a glossary has at most {_LARGEST_GLOSSARY >> 20} MiB; shorten it")
             lines = path.read_bytes().decode().removesuffix("\n").split("\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path}: the glossary cannot be read: {error}; name a UTF-8 file") from error
+            reason = getattr(error, "strerror", None) or error
+            raise ConfigError(f"{path}: the glossary cannot be read: {reason}; name a UTF-8 file") from error
         terms = []
         for number, line in enumerate(lines, 1):
             sides = [side.strip() for side in line.split("\t")]

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.base.artefacts import atomic_write
 from nmt_prep.base.digests import seed_of, sha256_of
-from nmt_prep.base.errors import VocabularyError
+from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config
 from nmt_prep.config.documents import DocumentSettings
@@ -34,6 +34,7 @@ from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.stages.vocab.chat_files import CHAT_FILE
 from nmt_prep.training.modifiers.draws import mixed, uniform
+from nmt_prep.training.prompts import Glossary
 from nmt_prep.training.records.causal_rows import CausalRows
 from nmt_prep.training.records.dataset_json import CausalInfo
 
@@ -185,6 +186,15 @@ def causal_files(config: Config) -> dict[str, Path]:
     """Returns the local files that rows depend on, by their keys."""
     path = glossary_of(config, config.records) if config.records.causal else None
     return {} if path is None else {"records.glossary": path}
+
+
+def check_glossaries(files: Mapping[str, Path]) -> None:
+    """Checks glossaries, given by their keys, before any stage runs."""
+    for key, path in files.items():
+        try:
+            Glossary.load(path)
+        except ConfigError as error:
+            raise ConfigError(f"{key}: {error}") from error
 
 
 def files_of(directory: Path, info: CausalInfo | None) -> dict[str, str]:

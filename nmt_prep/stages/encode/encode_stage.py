@@ -33,6 +33,7 @@ from nmt_prep.stages.encode.encode_causal import (
     causal_info,
     causal_rows,
     causal_settings,
+    check_glossaries,
     check_rows,
     draw_pools,
     files_of,
@@ -111,6 +112,9 @@ class Encode(Stage[EncodeOutput, Made]):
         documents = (FIND, ORDER) if _ordered(config) else ()
         drawing = (POOL,) if config.records.causal and "examples" in config.records.fields else ()
         return (*documents, *drawing, ENCODE, SHUFFLE)
+
+    def check(self, config: Config) -> None:
+        check_glossaries(self.local_files(config))
 
     def local_files(self, config: Config) -> dict[str, Path]:
         return causal_files(config)

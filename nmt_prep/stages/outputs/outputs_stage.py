@@ -24,7 +24,7 @@ from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.align import Align, aligned_splits
-from nmt_prep.stages.encode.encode_causal import POOL, draw_pools, glossary_of
+from nmt_prep.stages.encode.encode_causal import POOL, check_glossaries, draw_pools, glossary_of
 from nmt_prep.stages.encode.encode_stage import Encode, check_outputs, origin_settings, run_facts
 from nmt_prep.stages.outputs.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows
 from nmt_prep.stages.outputs.shuffled_text import SPILL_TEXT, Wanted, is_linked, shuffled_text
@@ -107,6 +107,9 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
     directory = "outputs"
     output = OutputsOutput
     rounds = (SPILL_TEXT, POOL, WRITE)
+
+    def check(self, config: Config) -> None:
+        check_glossaries(self.local_files(config))
 
     def local_files(self, config: Config) -> dict[str, Path]:
         found = {

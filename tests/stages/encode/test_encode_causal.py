@@ -106,6 +106,14 @@ def test_the_weight_of_a_row_is_the_mean_of_its_turns() -> None:
     assert means.tolist() == [1, 0, 0, pytest.approx(10 / 3), 7]
 
 
+def test_a_missing_glossary_ends_a_run_before_its_stages(tmp_path: Path) -> None:
+    records = {"template": "chat", "prompt": "{glossary}{source}", "glossary": "none.tsv"}
+    with pytest.raises(
+        ConfigError, match=r"^records\.glossary: .*/none\.tsv: the glossary cannot be read: No such file"
+    ):
+        nmt_prep.plan(config(tmp_path, {"layout": "text", **records}))
+
+
 def test_loaders_can_make_the_rows_of_text(tmp_path: Path) -> None:
     prompts = ["{examples}\n{glossary}\n{source}"]
     (tmp_path / "terms.tsv").write_text("Hound\tHund\ncat\tKatze\n")

@@ -25,6 +25,15 @@ def test_nothing_is_written_unless_asked(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "outputs").exists()
 
 
+def test_a_missing_glossary_ends_a_run_before_its_stages(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    output = {"kind": "huggingface", "rows": "messages", "prompt": "{glossary}{source}", "glossary": "none.tsv"}
+    with pytest.raises(
+        ConfigError, match=r"^outputs\.huggingface\.glossary: .*/none\.tsv: the glossary cannot be read"
+    ):
+        nmt_prep.plan(output_config(tmp_path, output))
+
+
 def test_a_second_run_does_nothing_and_a_changed_output_encodes_nothing(tmp_path: Path) -> None:
     def ran(*outputs: dict[str, Any]) -> list[str]:
         outcomes = nmt_prep.run(output_config(tmp_path, *outputs))

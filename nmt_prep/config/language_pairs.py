@@ -63,7 +63,7 @@ def suggestion(tag: str) -> str | None:
     alias = locale.locale_alias.get(first, "").partition("_")[0]
     if langcodes.tag_is_valid(alias):
         return alias
-    if len(first) == 2:
+    if re.fullmatch("[a-z]{2}", first):
         spoken = str(langcodes.Language.get(f"und-{first.upper()}").maximize().language)
         return None if spoken == "en" else spoken  # langcodes says en for unknown countries
     return None

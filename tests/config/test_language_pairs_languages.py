@@ -51,6 +51,8 @@ def test_all_invalid_tags_are_reported_with_suggestions() -> None:
         ("sr@latin", "sr-Latn"),
         ("xx", None),
         ("", None),
+        ("中文", None),
+        ("e?", None),
     ],
 )
 def test_suggestions(tag: str, meant: str | None) -> None:
@@ -65,6 +67,7 @@ def test_suggestions(tag: str, meant: str | None) -> None:
     [
         (("English", "Chinese (Simplified)"), False, ("en", "zh")),
         (("x", "abcde"), False, ("en", "zh")),
+        (("英语", "??"), False, ("en", "zh")),
         (("en-US-US", "zh-TW-1"), True, ("en", "zh")),
         (("en_US", "zh-TW"), False, ("en-US", "zh-TW")),
         (("zh_TW", "en@x"), True, ("en", "zh-TW")),

@@ -116,7 +116,7 @@ def _check_field(schema: pa.Schema, path: str, field: str, key: str = "fields") 
     kind = pa.struct(list(schema))
     at = _place_of(kind, field)
     if at is None:
-        raise CorpusError(f"{path}: there is no field {field!r} ({_nearest(kind, field)}); correct {key} in the config")
+        raise CorpusError(f"{path}: {_absence(kind, field)}; correct {key} in the config")
     for index in at:
         kind = kind.field(index).type if pa.types.is_struct(kind) else kind.value_type
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -154,24 +154,28 @@ def _read(schema: pa.Schema, field: str) -> str:
     return str(schema.names[at[0]])
 
 
-def _nearest(kind: pa.DataType, field: str) -> str:
-    """Returns the names of fields where a dotted path ends, and the path that was probably meant."""
+def _absence(kind: pa.DataType, field: str) -> str:
+    """Says that several fields have a name, or that none has it, with the names where a dotted path ends."""
     parents: list[str] = []
     for name in field.split("."):
         names = [inner.name for inner in kind] if pa.types.is_struct(kind) else []
-        if name not in names:
+        if names.count(name) != 1:
             break
         parents.append(name)
         kind = kind.field(name).type
     rest = field.split(".", len(parents))[-1]  # names may have dots
+    for repeated in (name, rest):
+        if names.count(repeated) > 1:
+            return f"several fields have the name {'.'.join([*parents, repeated])!r}"
     near = get_close_matches(rest, names, n=1) or get_close_matches(name, names, n=1)
     meant = f"did you mean {'.'.join([*parents, near[0]])!r}? " if near else ""
-    return f"{meant}at this level there is {', '.join(map(repr, names[:20])) or 'nothing'}"
+    there = ", ".join(map(repr, names[:20])) or "nothing"
+    return f"there is no field {field!r} ({meant}at this level there is {there})"
 
 
 def _is_text(kind: pa.DataType) -> bool:
     views = (pa.string_view(), pa.binary_view()) if hasattr(pa, "string_view") else ()
-    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), *views)
+    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.null(), *views)
 
 
 def _values(batch: pa.RecordBatch, field: str, path: Path) -> pa.Array:

@@ -22,6 +22,12 @@ def parquet(**columns: Any) -> bytes:
     return buffer.getvalue()
 
 
+def same_texts(*names: str) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([pa.array(["a"])] * len(names), names), buffer)
+    return buffer.getvalue()
+
+
 def test_columns(tmp_path: Path) -> None:
     zh = pa.array(["一", "two\nlines"]).dictionary_encode()
     assert read(tmp_path, "parquet", parquet(en=["a\u2028", ""], zh=zh), fields=FLAT) == [
@@ -57,6 +63,15 @@ def test_field_names_with_dots(tmp_path: Path, columns: dict[str, Any], expected
     assert read(tmp_path, "parquet", parquet(**columns), fields=NESTED) == [expected]
 
 
+def test_columns_without_any_value(tmp_path: Path) -> None:
+    content = parquet(en=["a", "c"], zh=["b", "d"], d=pa.nulls(2), q=pa.nulls(2))
+    opened = reader(tmp_path, "parquet", content, fields=FLAT, document={"at": "d"}, scores={"q": {"at": "q"}})
+    [batch] = opened.pairs()
+    assert [batch.columns[key].to_pylist() for key in ("document", "scores.q")] == [[None, None], [None, None]]
+    opened = reader(tmp_path, "parquet", parquet(en=["a"], zh=pa.nulls(1)), fields=FLAT)
+    assert faults_of(opened) == [Fault.MISSING_SIDE]
+
+
 def test_nested_columns_and_nulls(tmp_path: Path) -> None:
     rows = [{"en": "a", "zh": "b", "de": "x"}, {"en": None, "zh": "c"}, None, {"en": "d", "zh": "e" * 60}]
     opened = reader(tmp_path, "parquet", parquet(id=[1, 2, 3, 4], translation=rows), fields=NESTED, max_line_bytes=50)
@@ -79,6 +94,8 @@ def test_nested_columns_and_nulls(tmp_path: Path) -> None:
             r"'t.zhh' \(did you mean 't\.zh'\? at this",
         ),
         (parquet(en=["a"], zh=[1]), FLAT, "the field 'zh' is int64, not text"),
+        (same_texts("en", "zh", "zh"), FLAT, r"a\.parquet: several fields have the name 'zh'; correct fields"),
+        (same_texts("translation.en", "translation.en"), NESTED, "several fields have the name 'translation.en'"),
         (parquet(en=["a"], zh=["b"])[:-20], FLAT, r"cannot read .*a\.parquet as Parquet: .*; it is damaged"),
         (b"PAR1", FLAT, "it is damaged"),
     ],

@@ -98,9 +98,12 @@ class Document(ABC):
         self.parser.CharacterDataHandler = None
         self._gathering = False
         text = "".join(self._pieces)
-        if _MARK in text and self.corpus.invalid == "drop":
-            self.fault = Fault.INVALID_TEXT
+        self.fault = self.fault_in(text) or self.fault
         return text
+
+    def fault_in(self, text: str) -> int:
+        """Returns the fault of a text or an attribute with characters that XML does not allow, or 0."""
+        return Fault.INVALID_TEXT if _MARK in text and self.corpus.invalid == "drop" else 0
 
     def check(self, fed: int) -> None:
         """Checks that the document needs no unbounded memory; ``fed`` is the number of bytes parsed so far."""

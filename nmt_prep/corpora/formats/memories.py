@@ -128,6 +128,8 @@ class _Xliff(Document):
         super().__init__(corpus, languages, path, builder)
         self._columns: dict[str, Value] = {}
         self._texts: dict[str, str] = {}
+        self._has_document = DOCUMENT in XliffReader.columns_inside(corpus)
+        self._file_fault = 0
         self._unit_fault = 0
         self._in_unit = False
         self._aside = 0
@@ -143,11 +145,12 @@ class _Xliff(Document):
         elif name == "file":
             where = f"{self.path}:{self.parser.CurrentLineNumber}"
             self._columns = {DOCUMENT: value_of(attributes.get("original"), DOCUMENT, where)}
+            self._file_fault = self.fault_in(attributes.get("original", "")) if self._has_document else 0
             if "source-language" in attributes:
                 tags = attributes["source-language"], attributes.get("target-language", "")
                 self._file_tags = dict(zip(("source", "target"), tags, strict=True))
         elif name in _UNITS:
-            self._texts, self._unit_fault, self._in_unit = {}, 0, True
+            self._texts, self._unit_fault, self._in_unit = {}, self._file_fault, True
             self._tags = dict(self._file_tags)
         elif name in _ASIDE:
             self._aside += 1
@@ -202,7 +205,7 @@ class _Xliff(Document):
 class XliffReader(XmlReader):
     """Reads XLIFF; inline codes are removed, the text of marked spans is kept."""
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     suffixes: ClassVar[tuple[str, ...]] = (".xlf", ".xliff")
     document: ClassVar[type[Document]] = _Xliff
     own_documents: ClassVar[str] = "original"

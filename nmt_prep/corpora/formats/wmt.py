@@ -312,24 +312,26 @@ class _WmtXml(Document):
                 raise AlignmentError(
                     f"{self.path}: doc {self._doc!r}, seg {min(other)!r} is missing from {lacking}; fix the document"
                 )
+        columns = WmtXmlReader.columns_inside(self.corpus)
+        fault = self.fault_in(self._doc) if DOCUMENT in columns else 0
         rows = [
             (
                 name.partition(" ")[2].strip("'\""),
                 source.text,
                 version[number].text,
-                source.fault or version[number].fault,
+                fault or source.fault or version[number].fault,
             )
             for number, source in self._source.items()
             for name, version in versions
         ]
-        _add_document(self.builder, self._doc, rows, WmtXmlReader.columns_inside(self.corpus))
+        _add_document(self.builder, self._doc, rows, columns)
         self._seen = self._seen or bool(rows)
 
 
 class WmtXmlReader(XmlReader):
     """Reads WMT XML: the only reference, or the selected references or system outputs."""
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     suffixes: ClassVar[tuple[str, ...]] = (".xml",)
     options: ClassVar[frozenset[str]] = XmlReader.options | {"references", "systems"}
     document: ClassVar[type[Document]] = _WmtXml

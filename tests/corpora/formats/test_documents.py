@@ -19,6 +19,7 @@ from nmt_prep.corpora.scores import (
     joined_column,
     value_of,
 )
+from nmt_prep.text.blocks import Fault
 from tests.corpora.formats.builders import reader
 from tests.corpora.formats.test_memories import tmx, unit
 from tests.corpora.formats.test_parquet import parquet
@@ -103,6 +104,22 @@ def test_each_reference_of_a_test_set_is_a_document_of_its_own(tmp_path: Path) -
 
     opened = reader(tmp_path, "sgm", sgml("srcset", ""), sgml("refset", "A", "B"), **chosen)
     assert [row[1:] for row in documents_in(opened)] == [("A1", "d A"), ("A2", "d A"), ("B1", "d B"), ("B2", "d B")]
+
+
+@pytest.mark.parametrize("bad", ["&#xD83D;", "\x01", "\xff"])
+def test_names_with_characters_that_xml_does_not_allow(tmp_path: Path, bad: str) -> None:
+    unit = "<trans-unit><source>a</source><target>b</target></trans-unit>"
+    files = f'<xliff version="1.2"><file original="x{bad}">{unit}</file><file original="y">{unit}</file></xliff>'
+    sides = '<src lang="en"><seg id="1">a</seg></src><ref lang="zh"><seg id="1">b</seg></ref>'
+    docs = f'<dataset><doc id="x{bad}">{sides}</doc><doc id="y">{sides}</doc></dataset>'
+    for name, text, place in (("xliff", files, "original"), ("wmt_xml", docs, "docid")):
+        content = text.encode("latin-1")
+        named, unnamed = ({"invalid": "drop", **more} for more in ({"document": {"at": place}}, {}))
+        [batch] = reader(tmp_path, name, content, **named).pairs()
+        assert batch.faults is not None
+        assert batch.faults.tolist() == [Fault.INVALID_TEXT, 0]
+        assert batch.sound().columns["document"].to_pylist() == ["y"]
+        assert next(reader(tmp_path, name, content, **unnamed).pairs()).faults is None
 
 
 def test_lines_of_a_file(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from nmt_prep.base.errors import CorpusError, InvalidTextError
 from nmt_prep.config.corpus import Corpus, Fields, paths_of
 from nmt_prep.corpora.reader import (
+    BATCH_CHARACTERS,
     DOCUMENT,
     PAIRS_PER_BATCH,
     PairBatch,
@@ -45,7 +46,7 @@ class ParquetReader(Reader):
                 _check_schema(file.schema_arrow, str(path), fields, self.columns)
                 columns = [_read(file.schema_arrow, at) for at in (*_texts(fields), *map(str, self.columns.values()))]
                 row = 0
-                for batch in file.iter_batches(PAIRS_PER_BATCH, columns=columns, use_threads=False):
+                for batch in file.iter_batches(_rows_at_a_time(file.metadata), columns=columns, use_threads=False):
                     source, source_faults = self._column(batch, fields.source)
                     target, target_faults = self._column(batch, fields.target)
                     others = {key: self._value(batch, str(place), key, row) for key, place in self.columns.items()}
@@ -88,6 +89,12 @@ class ParquetReader(Reader):
         if missing is not None:
             faults[missing.to_numpy(zero_copy_only=False)] = Fault.MISSING_SIDE
         return texts, faults if faults.any() else None
+
+
+def _rows_at_a_time(metadata: pq.FileMetaData) -> int:
+    """Returns how many rows have a few megabytes; rows may be whole documents."""
+    size = sum(int(metadata.row_group(number).total_byte_size) for number in range(metadata.num_row_groups))
+    return max(1, min(PAIRS_PER_BATCH, 2 * BATCH_CHARACTERS * int(metadata.num_rows) // max(size, 1)))
 
 
 def check_fields(file: Path | BinaryIO, name: str, corpus: Corpus) -> None:

@@ -109,3 +109,10 @@ def test_invalid_utf8(tmp_path: Path) -> None:
     bad = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])
     with pytest.raises(InvalidTextError, match="the field 'zh' is not UTF-8"):
         read(tmp_path, "parquet", parquet(en=["a"], zh=bad), fields=FLAT)
+
+
+def test_long_texts_are_read_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"{number:0500}" for number in range(20)]
+    monkeypatch.setattr("nmt_prep.corpora.formats.parquet.BATCH_CHARACTERS", 2000)
+    opened = reader(tmp_path, "parquet", parquet(en=texts, zh=texts), fields=FLAT)
+    assert [len(batch) for batch in opened.pairs()] == [3, 3, 3, 3, 3, 3, 2]

@@ -81,10 +81,10 @@ class DrawTask:
     where: str  # key of the corpus in the config
     salt: int
     parts: tuple[Path, ...]
-    every: tuple[Every, ...]
-    drawn: tuple[tuple[int, int], ...]  # number of each other hold-out, and number of its pairs
     limit: int | None
     documents: bool
+    every: tuple[Every, ...] = ()
+    drawn: tuple[tuple[int, int], ...] = ()  # number of each other hold-out, and number of its pairs
 
 
 def keys_of(batch: pa.RecordBatch, salt: int) -> Keys:

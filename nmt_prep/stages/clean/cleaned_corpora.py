@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -28,7 +28,7 @@ from nmt_prep.config.limits import TOKENS
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartResult, PartTask
+from nmt_prep.stages.clean.parts import REJECTED, CorpusTask, PartResult, PartTask, T
 from nmt_prep.text.computed import sides_of
 
 FIRST_PAIRS = 1_000_000  # Number of pairs after which it is an error if all pairs of the corpus were dropped
@@ -334,6 +334,25 @@ class CorpusWork:
     def _directory(self, job: Job, this: str) -> Path:
         """Returns the directory for the pairs that a pass keeps: the scratch directory unless it is the last pass."""
         return job.directory if this == self.passes[-1] else job.scratch / this
+
+
+def pairs_in(corpora: Sequence[CorpusWork]) -> int:
+    """Returns the number of pairs that are left in corpora."""
+    return sum(work.pairs for work in corpora)
+
+
+def rewrite_parts(
+    job: Job,
+    this: str,
+    which: Round[T, PartResult],
+    corpora: Sequence[CorpusWork],
+    task_of: Callable[[CorpusWork, PartTask], T],
+) -> Rounds[None]:
+    """Yields the round that writes the parts of a pass, and adds its results to the corpora."""
+    tasks = {work.name: [task_of(work, task) for task in work.tasks(job, this)] for work in corpora}
+    results = yield from which.run_groups(tasks, pairs_in(corpora))
+    for work in corpora:
+        work.passed(job, this, results[work.name])
 
 
 def spill_directory(job: Job, split: str) -> Path:

@@ -31,8 +31,16 @@ from nmt_prep.corpora.parts import PairFile, score_column
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.clean.cleaned_corpora import CleanedCorpus, CorpusRule, CorpusWork, cleaned_corpora, section_of
-from nmt_prep.stages.clean.learned import pairs_in, save_array
+from nmt_prep.stages.clean.cleaned_corpora import (
+    CleanedCorpus,
+    CorpusRule,
+    CorpusWork,
+    cleaned_corpora,
+    pairs_in,
+    rewrite_parts,
+    section_of,
+)
+from nmt_prep.stages.clean.learned import save_array
 from nmt_prep.stages.clean.parts import CorpusTask, PartOutput, PartResult, PartTask, part_round
 from nmt_prep.text.computed import Column, close_columns
 
@@ -70,10 +78,12 @@ class SliceTask:
             yield {side: batch.column(side) for side in sides}
 
 
-def slices(part: PairFile, stem: str) -> Iterator[tuple[str, int, int]]:
-    """Yields the name of each slice of a part, its first pair, and its pair count."""
-    for number, first in enumerate(range(0, part.pairs, SLICE_PAIRS)):
-        yield f"{stem}-{number:05d}", first, min(SLICE_PAIRS, part.pairs - first)
+def slices_of(job: Job, this: str, task: PartTask, suffix: str) -> Iterator[SliceTask]:
+    """Yields the slices of a part, given the name of the round that computes their values."""
+    for number, first in enumerate(range(0, task.part.pairs, SLICE_PAIRS)):
+        name, pairs = f"{task.stem}-{number:05d}", min(SLICE_PAIRS, task.part.pairs - first)
+        output = job.scratch / this / f"{name}{suffix}"
+        yield SliceTask(f"{this}-{name}", task.of, task.part.path, first, pairs, output)
 
 
 @dataclass(frozen=True)
@@ -235,27 +245,18 @@ class ComputedPass(CorpusRule):
         return dict(column.files)
 
     def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
-        parts = {work.name: work.tasks(job, self.this) for work in corpora}
-        slices = {task.key: self._slices(job, task) for tasks in parts.values() for task in tasks}
-        every = [each for tasks in slices.values() for each in tasks]
-        edges = edges_for((yield from self._compute.run(every, pairs_in(corpora))))
-        judged = {
-            name: [
-                JudgeTask(**vars(task), name=self.name, values=tuple(s.output for s in slices[task.key]), edges=edges)
-                for task in tasks
-            ]
-            for name, tasks in parts.items()
-        }
-        results = yield from self._judge.run_groups(judged, pairs_in(corpora))
-        for work in corpora:
-            work.passed(job, self.this, results[work.name])
+        tasks = (task for work in corpora for task in work.tasks(job, self.this))
+        slices = [each for task in tasks for each in self._slices(job, task)]
+        edges = edges_for((yield from self._compute.run(slices, pairs_in(corpora))))
+
+        def task_of(_: CorpusWork, task: PartTask) -> JudgeTask:
+            values = tuple(each.output for each in self._slices(job, task))
+            return JudgeTask(**vars(task), name=self.name, values=values, edges=edges)
+
+        yield from rewrite_parts(job, self.this, self._judge, corpora, task_of)
 
     def _slices(self, job: Job, task: PartTask) -> list[ComputeTask]:
-        made = []
-        for name, first, pairs in slices(task.part, task.stem):
-            output = job.scratch / self.this / f"{name}.npy"
-            made.append(ComputeTask(f"{self.this}-{name}", task.of, task.part.path, first, pairs, output, self.name))
-        return made
+        return [ComputeTask(**vars(each), name=self.name) for each in slices_of(job, self.this, task, ".npy")]
 
 
 def computed_passes(config: Config, corpora: Sequence[CleanedCorpus]) -> tuple[list[ComputedPass], list[ComputedPass]]:

@@ -43,6 +43,7 @@ from nmt_prep.stages.clean.cleaned_corpora import (
     CorpusWork,
     LearnedFacts,
     RuleBounds,
+    pairs_in,
 )
 from nmt_prep.stages.clean.parts import DropBelowTask, PartResult, PartTask
 from nmt_prep.stages.pair_sample import DrawnFiles, SelectTask, check_memory, draw_samples, reader_of, threads_for
@@ -335,8 +336,3 @@ def unanswered_file(scores: Path) -> Path:
 def coarse(bins: Bins) -> tuple[int, ...]:
     """Returns a histogram with the bins that are reported."""
     return tuple(bins.reshape(-1, FINE).sum(axis=1).tolist())
-
-
-def pairs_in(corpora: Sequence[CorpusWork]) -> int:
-    """Returns the number of pairs that are left in corpora."""
-    return sum(work.pairs for work in corpora)

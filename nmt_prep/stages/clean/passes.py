@@ -40,13 +40,14 @@ from nmt_prep.stages.clean.cleaned_corpora import (
     cleaned_corpora,
     group_of,
     is_deduplicated,
+    rewrite_parts,
     section_of,
     spill_directory,
 )
 from nmt_prep.stages.clean.comparing import Ranges
 from nmt_prep.stages.clean.computed import computed_passes
 from nmt_prep.stages.clean.duplicates import PASSES, comparisons_in
-from nmt_prep.stages.clean.parts import CorpusTask, DropBelowTask, drop_below, part_round
+from nmt_prep.stages.clean.parts import CorpusTask, DropBelowTask, PartTask, drop_below, part_round
 from nmt_prep.stages.clean.translate import MADE
 from nmt_prep.stages.clean.translation import Translation
 from nmt_prep.stages.clean.untranslated import line_passes
@@ -117,22 +118,20 @@ class Top(CorpusRule):
             )
             for work in corpora
         )
-        tasks: dict[str, list[DropBelowTask]] = {}
+        lowest: dict[str, float | None] = {}
         for work, threshold in zip(corpora, thresholds, strict=True):
             score = options[work.name].score
-            lowest = None if score in work.unscored else threshold.score
+            lowest[work.name] = low = None if score in work.unscored else threshold.score
             # The report shows a threshold only if it drops pairs, and JSON has no infinity.
-            low = None if lowest is None or math.isinf(lowest) else lowest
-            work.bounds[TOP] = {score: RuleBounds(low)}
-            tasks[work.name] = [
-                DropBelowTask(
-                    **vars(task), rule=TOP, score=score, threshold=lowest, column=score, edges=EDGES, unscored=False
-                )
-                for task in work.tasks(job, self.this)
-            ]
-        results = yield from self._keep.run_groups(tasks, sum(work.pairs for work in corpora))
-        for work in corpora:
-            work.passed(job, self.this, results[work.name])
+            work.bounds[TOP] = {score: RuleBounds(None if low is None or math.isinf(low) else low)}
+
+        def task_of(work: CorpusWork, task: PartTask) -> DropBelowTask:
+            score, low = options[work.name].score, lowest[work.name]
+            return DropBelowTask(
+                **vars(task), rule=TOP, score=score, threshold=low, column=score, edges=EDGES, unscored=False
+            )
+
+        yield from rewrite_parts(job, self.this, self._keep, corpora, task_of)
 
 
 def _options(corpus: CleanedCorpus) -> TopOptions:

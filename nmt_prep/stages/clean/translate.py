@@ -32,10 +32,9 @@ from nmt_prep.corpora.parts import PairFile, iter_pairs
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import HealthWarning, Job
-from nmt_prep.stages.clean.cleaned_corpora import CleanedCorpus, CorpusWork, cleaned_corpora
-from nmt_prep.stages.clean.computed import SliceTask, TextsLeft, at_most, counted, slices
+from nmt_prep.stages.clean.cleaned_corpora import CleanedCorpus, CorpusWork, cleaned_corpora, pairs_in, rewrite_parts
+from nmt_prep.stages.clean.computed import SliceTask, TextsLeft, at_most, counted, slices_of
 from nmt_prep.stages.clean.first_rules import clean_part
-from nmt_prep.stages.clean.learned import pairs_in
 from nmt_prep.stages.clean.parts import PartTask, part_round
 from nmt_prep.text.computed import Column, close_columns
 from nmt_prep.training.modifiers.draws import scrambled
@@ -241,35 +240,22 @@ def make_pairs(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, Made
     made = {work.name: [*_slices(job, work)] for work in corpora}
     counts = yield from TRANSLATE.run_groups(made, pairs_in(corpora))
     close_columns()
-    tasks: dict[str, list[MadeTask]] = {}
-    for work in corpora:
-        texts: dict[Path, list[Path]] = {}
-        for task in made[work.name]:
-            texts.setdefault(task.part, []).append(task.output)
+
+    def task_of(work: CorpusWork, task: PartTask) -> MadeTask:
         maker = Maker.of(job.config, work.corpus)
-        tasks[work.name] = [
-            MadeTask(
-                **vars(task),
-                side=maker.side,
-                texts=tuple(texts[task.part.path]),
-                candidates=maker.value.candidates,
-            )
-            for task in work.tasks(job, MADE)
-        ]
-    results = yield from PAIRS.run_groups(tasks, pairs_in(corpora))
-    for work in corpora:
-        work.passed(job, MADE, results[work.name])
+        texts = tuple(each.output for each in slices_of(job, TRANSLATE.name, task, ".arrow"))
+        return MadeTask(**vars(task), side=maker.side, texts=texts, candidates=maker.value.candidates)
+
+    yield from rewrite_parts(job, MADE, PAIRS, corpora, task_of)
     return {name: reduce(add, parts, MadeTexts()) for name, parts in counts.items()}
 
 
 def _slices(job: Job, work: CorpusWork) -> Iterator[TranslateTask]:
     maker = Maker.of(job.config, work.corpus)
     salt = seed_of(f"translate/{job.config.seed}/{work.of.corpus}")
-    for part, _ in work.parts:
-        for name, first, pairs in slices(part, f"{work.split}-{part.path.stem}"):
-            output = job.scratch / TRANSLATE.name / f"{name}.arrow"
-            key = f"{TRANSLATE.name}-{name}"
-            yield TranslateTask(key, work.of, part.path, first, pairs, output, maker, salt)
+    for task in work.tasks(job, MADE):
+        for each in slices_of(job, TRANSLATE.name, task, ".arrow"):
+            yield TranslateTask(**vars(each), maker=maker, salt=salt)
 
 
 def translations_left(

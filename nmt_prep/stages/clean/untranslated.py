@@ -31,6 +31,8 @@ from nmt_prep.stages.clean.cleaned_corpora import (
     CleanedCorpus,
     CorpusWork,
     is_deduplicated,
+    pairs_in,
+    rewrite_parts,
     section_of,
     spill_directory,
 )
@@ -109,10 +111,7 @@ def drop_lines(job: Job, corpora: Sequence[CorpusWork], keys: Mapping[str, Range
     compared = {place: _LineComparison.of(job, *place, corpora, keys) for place in places.values()}
     yield from KEYS.run(task for comparison in compared.values() for task in comparison.tasks)
     yield from DECIDE.run(task for comparison in compared.values() for task in comparison.decisions(job))
-    drops = {work.name: [*compared[places[work.name]].drops(job, work)] for work in taking}
-    results = yield from DROP.run_groups(drops, sum(work.pairs for work in taking))
-    for work in taking:
-        work.passed(job, LINES, results[work.name])
+    yield from rewrite_parts(job, LINES, DROP, taking, lambda work, task: compared[places[work.name]].drop(work, task))
     yield from _limit(job, [work for work in untranslated if DRAWN in work.passes])
 
 
@@ -192,17 +191,11 @@ class _LineComparison:
         """The files of dropped lines."""
         return tuple(self.directory / f"{number:04d}.drops" for number in range(1 << self.bits))
 
-    def drops(self, job: Job, work: CorpusWork) -> Iterator[DropTask]:
-        """Yields the tasks that drop lines of a corpus."""
+    def drop(self, work: CorpusWork, task: PartTask) -> DropTask:
+        """Returns the task that drops lines of a part."""
         (lines,) = (lines for lines in self.lines if lines.name == work.name)
-        for task in work.tasks(job, LINES):
-            yield DropTask(
-                **vars(task),
-                number=lines.numbers[task.part.path.stem],
-                dropped={DUPLICATE_LINE: self.dropped},
-                corpora=self.corpora,
-                documents=False,
-            )
+        number, dropped = lines.numbers[task.part.path.stem], {DUPLICATE_LINE: self.dropped}
+        return DropTask(**vars(task), number=number, dropped=dropped, corpora=self.corpora, documents=False)
 
 
 def _compared(
@@ -227,32 +220,26 @@ def _compared(
 
 def _limit(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
     """Yields the rounds that draw the lines that ``limit`` and ``hold_out`` need."""
-    salts = {work.name: salt_of(job.config, work.corpus.corpus) for work in corpora}
-    drawing = {
-        work.name: DrawTask(
-            f"line-draw-{work.key}",
+    drawing = [
+        DrawTask(
+            f"{DRAW.name}-{work.key}",
             work.name,
-            salts[work.name],
+            salt_of(job.config, work.corpus.corpus),
             tuple(part.path for part, _ in work.parts),
-            (),
-            (),
-            lines_needed(work.corpus.corpus),
-            work.corpus.corpus.document is not None,
+            limit=lines_needed(work.corpus.corpus),
+            documents=work.corpus.corpus.document is not None,
         )
         for work in corpora
         if work.pairs
-    }
-    drawn = yield from DRAW.run(drawing.values(), sum(work.pairs for work in corpora))
-    draws = dict(zip(drawing, drawn, strict=True))
-    tasks = {
-        work.name: [
-            LimitTask(**vars(task), draw=draws[work.name], salt=salts[work.name]) for task in work.tasks(job, DRAWN)
-        ]
-        for work in corpora
-    }
-    results = yield from KEEP.run_groups(tasks, sum(work.pairs for work in corpora))
-    for work in corpora:
-        work.passed(job, DRAWN, results[work.name])
+    ]
+    drawn = yield from DRAW.run(drawing, pairs_in(corpora))
+    draws = {task.where: (found, task.salt) for task, found in zip(drawing, drawn, strict=True)}
+
+    def task_of(work: CorpusWork, task: PartTask) -> LimitTask:
+        found, salt = draws[work.name]
+        return LimitTask(**vars(task), draw=found, salt=salt)
+
+    yield from rewrite_parts(job, DRAWN, KEEP, corpora, task_of)
 
 
 def lines_needed(corpus: Corpus) -> int:

@@ -29,7 +29,7 @@ from nmt_prep.runs.checks import load_config
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean.cleaned_corpora import cleaned_corpora
 from nmt_prep.stages.clean.computed import TextsLeft, texts_left
-from nmt_prep.stages.clean.translate import translations_left
+from nmt_prep.stages.clean.passes import CorpusRules
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import addresses_of
 
@@ -181,7 +181,8 @@ def computed_left(config: ConfigOrFile) -> list[TextsLeft]:
         parts = outputs_in(config.run_dir, [Compile], config).read(Compile).parts
         compiled = [part for split in parts.values() for part in split]
     missing = [task for state in stages[Clean.name].rounds for task in state.missing]
-    return [*translations_left(config, missing, compiled), *texts_left(config, missing, compiled)]
+    rules = CorpusRules.of(config, [*cleaned_corpora(config)])
+    return [*texts_left(config, (*rules.early, *rules.late), missing, compiled)]
 
 
 def tasks(

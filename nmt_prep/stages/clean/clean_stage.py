@@ -7,7 +7,7 @@ and look at the remaining ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -38,9 +38,9 @@ from nmt_prep.stages.clean.clean_leaks import (
     preset_left_out,
 )
 from nmt_prep.stages.clean.cleaned_corpora import (
-    CleanedCorpus,
     CorpusWork,
     LearnedFacts,
+    MadeTexts,
     RuleBounds,
     cleaned_corpora,
     differently_cleaned,
@@ -55,15 +55,14 @@ from nmt_prep.stages.clean.passes import (
     WITHOUT_COMPUTED,
     CorpusRules,
     apply_corpus_rules,
-    before_translation,
     build_cleaner,
     corpus_rules_of,
     left_out,
     unknown_scores,
     work_on_corpora,
 )
-from nmt_prep.stages.clean.translate import MADE_ROUNDS, MadeTexts, Maker, copy_warnings, make_pairs
-from nmt_prep.stages.clean.untranslated import LINE_ROUNDS, drop_lines, lines_needed
+from nmt_prep.stages.clean.translate import copy_warnings, translate_settings
+from nmt_prep.stages.clean.untranslated import drop_lines
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.extract import Extract
 
@@ -115,8 +114,6 @@ class Cleaned:
     """The results of the rounds."""
 
     corpora: list[CorpusWork]
-    untranslated: list[CorpusWork]  # the work on some of them before a program translates them
-    translations: dict[str, MadeTexts]
     deduplicated: list[ComparedSplit]  # the splits in which duplicates were dropped
     remaining: tuple[HealthWarning, ...]  # warnings about the remaining pairs
     explained: dict[str, str]  # explanations why most pairs were lost, by corpus name
@@ -138,7 +135,6 @@ class Clean(Stage[CleanOutput, Cleaned]):
     observed = CleanObserved
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = (
         *(PLAN, SEGMENTS, FIRST, CHECK, CLEAN),
-        *(*LINE_ROUNDS, *MADE_ROUNDS),
         *(round_ for rule in WITHOUT_COMPUTED for round_ in rule.rounds),
         *DEDUP_ROUNDS,
         *(DROP["limits"], REJECTS, *HEALTH_ROUNDS),
@@ -155,11 +151,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
         early, late = ([round_ for rule in each for round_ in rule.rounds] for each in rules)
         segments = (SEGMENTS,) if is_active(config) else ()
         sample = (REJECTS,) if clean.rejects == "sample" else ()
-        translates = any(corpus.corpus.translate is not None for corpus in cleaned_corpora(config))
-        first: tuple[Round[Any, Any], ...] = (PLAN, *segments, FIRST, CHECK, CLEAN)
-        first = (*first, *((*LINE_ROUNDS, *MADE_ROUNDS) if translates else ()), *early)
         return (
-            *(*first, *dedup_rounds(config, "dedup")),
+            *(PLAN, *segments, FIRST, CHECK, CLEAN),
+            *(*early, *dedup_rounds(config, "dedup")),
             *(*late, *dedup_rounds(config, "limits"), *sample, *HEALTH_ROUNDS),
         )
 
@@ -194,10 +188,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
             settings |= {
                 f"{key}.computed.{name}": [VERSION, use.value.definition] for name, use in corpus.computed.items()
             }
-            if corpus.corpus.translate is not None:
-                settings[f"{key}.translate"] = Maker.of(config, corpus).definition
-                settings |= {f"{key}.lines": [lines_needed(corpus.corpus), config.seed]} if corpus.corpus.limit else {}
-                settings |= {"seed": config.seed} if corpus.corpus.translate.keep == "sample" else {}
+            settings |= translate_settings(config, corpus)
         return settings
 
     def check(self, config: Config) -> None:
@@ -209,11 +200,6 @@ class Clean(Stage[CleanOutput, Cleaned]):
                 problems.extend(str(error).splitlines())
         for corpus in cleaned_corpora(config):
             problems.extend(unknown_scores(config, corpus))
-        for corpus, maker in _makers(config):
-            try:
-                maker.columns(corpus.context(config))
-            except CleaningError as error:
-                problems.append(str(error))
         problems.extend(evaluation_problems(config))
         if problems:
             raise CleaningError("\n".join(problems))
@@ -224,9 +210,6 @@ class Clean(Stage[CleanOutput, Cleaned]):
             files |= build_cleaner(config, corpus).files
             for corpus_rule in corpus_rules_of(config, corpus):
                 files |= corpus_rule.files(corpus, config)
-        for corpus, maker in _makers(config):
-            for column in filter(None, maker.columns(corpus.context(config))):
-                files |= column.files
         return files
 
     def work(self, job: Job) -> Rounds[Cleaned]:
@@ -234,24 +217,15 @@ class Clean(Stage[CleanOutput, Cleaned]):
         against = yield from gather(job)
         corpora = list(work_on_corpora(job, plan.keys, against))
         rules = CorpusRules.of(job.config, [work.corpus for work in corpora])
-        untranslated = [*before_translation(job, corpora)]
-        first = [*(work for work in corpora if work.corpus.corpus.translate is None), *untranslated]
-        explained = yield from apply_rules(job, first)
-        translations: dict[str, MadeTexts] = {}
-        if untranslated:
-            yield from drop_lines(job, first, plan.keys)
-            earlier = {work.name: work for work in untranslated}
-            made = [work for work in corpora if work.name in earlier]
-            for work in made:
-                work.follow(earlier[work.name])
-            translations = yield from make_pairs(job, made)
+        explained = yield from apply_rules(job, corpora)
+        yield from drop_lines(job, corpora, plan.keys)
         yield from apply_corpus_rules(job, rules.early, corpora)
         deduplicated = yield from deduplicate(job, corpora, plan, "dedup")
         yield from apply_corpus_rules(job, rules.late, corpora)
         yield from deduplicate(job, corpora, plan, "limits")
         yield from _sample_rejects(job, corpora)
         remaining = yield from look_again(job, corpora)
-        return Cleaned(corpora, untranslated, translations, deduplicated, remaining, explained)
+        return Cleaned(corpora, deduplicated, remaining, explained)
 
     def finish(self, job: Job, made: Cleaned) -> Result[CleanOutput]:
         parts: dict[str, tuple[PairFile, ...]] = dict.fromkeys(section_of(job.config).splits, ())
@@ -263,8 +237,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
             corpora[work.split][work.of.corpus] = work.counts
             digests |= {file.file: file.sha256 for file in kept}
             digests |= {f"../{REJECTED}/{file.file}": file.sha256 for file in work.rejected}
-        total = reduce(add, (work.counts for work in (*made.untranslated, *made.corpora)), CleanCounts())
-        again = sum(work.counts.pairs_out for work in made.untranslated)
+        lines = [work.lines for work in made.corpora if work.lines is not None]
+        total = reduce(add, [*lines, *(work.counts for work in made.corpora)], CleanCounts())
+        again = sum(counts.pairs_out for counts in lines)
         total = replace(total, pairs_in=total.pairs_in - again, pairs_out=total.pairs_out - again)
         counts = Counts(
             total.pairs_in, total.pairs_out, total.dropped, {f"{fix}_fixed": n for fix, n in total.altered.items() if n}
@@ -276,17 +251,11 @@ class Clean(Stage[CleanOutput, Cleaned]):
         for warning in observed.mended:
             job.progress.event("mended", message=str(warning))
         known = {name: digest for name, digest in digests.items() if digest is not None}
-        untranslated = _by_split(made.untranslated, lambda work: work.counts)
-        texts = _by_split(made.untranslated, lambda work: made.translations[work.name])
+        untranslated = _by_split(made.corpora, lambda work: work.lines)
+        texts = _by_split(made.corpora, lambda work: work.texts)
         return Result(
             CleanOutput(parts, corpora, untranslated, texts, overlap), counts, sorted(digests), known, observed
         )
-
-
-def _makers(config: Config) -> Iterator[tuple[CleanedCorpus, Maker]]:
-    for corpus in cleaned_corpora(config):
-        if corpus.corpus.translate is not None:
-            yield corpus, Maker.of(config, corpus)
 
 
 def _sample_rejects(job: Job, corpora: list[CorpusWork]) -> Rounds[None]:
@@ -307,8 +276,7 @@ def _sample_rejects(job: Job, corpora: list[CorpusWork]) -> Rounds[None]:
 
 def _observed(job: Job, made: Cleaned) -> CleanObserved:
     leaks = leaks_of(made.corpora)
-    losses = loss_warnings((*made.untranslated, *made.corpora), made.explained)
-    bad = copy_warnings(made.corpora, made.translations)
+    losses, bad = loss_warnings(made.corpora, made.explained), copy_warnings(made.corpora)
     warnings = (*left_out(job, made.corpora), *losses, *bad, *leak_warnings(leaks), *made.remaining)
     keys = effective_dedup(section_of(job.config)).keys
     return CleanObserved(

@@ -21,7 +21,7 @@ from nmt_prep.cleaning.dedup.records import ALL, Comparison, Group
 from nmt_prep.cleaning.dedup.spill import SpillFiles
 from nmt_prep.cleaning.leaks import Leaks, total_leaks
 from nmt_prep.cleaning.presets import Cleaning, cleaning_of, effective_dedup
-from nmt_prep.cleaning.rejects import CleanCounts, RejectNotes
+from nmt_prep.cleaning.rejects import CleanCounts, RejectNotes, merged
 from nmt_prep.cleaning.rule import Bounds, Context
 from nmt_prep.config import CleanSettings, ComputedValue, Config, Corpus
 from nmt_prep.config.limits import TOKENS
@@ -65,7 +65,7 @@ class CleanedCorpus:
     def keeps_words(self, config: Config) -> bool:
         """Returns true if its parts keep the words that ``limits.tokens`` counts: an override may count others."""
         rules = section_of(config).rules if config.limits.tokens is not None and self.corpus.pair is None else {}
-        return TOKENS in rules and self.cleaning.rules.get(TOKENS) == rules[TOKENS]
+        return not self.untranslated and TOKENS in rules and self.cleaning.rules.get(TOKENS) == rules[TOKENS]
 
     def context(self, config: Config) -> Context:
         """Returns the context that rules are built for."""
@@ -224,6 +224,19 @@ class LearnedFacts:
     left_out: str = ""  # why the rule was left out; empty if it was applied
 
 
+@dataclass(frozen=True)
+class MadeTexts:
+    """Counts texts that a program made, in a corpus or in a part of it."""
+
+    texts: int = 0
+    empty: int = 0
+    copies: int = 0  # texts that are equal to the line that they were made from
+    miscounted: int = 0  # answers that have more or fewer candidates than promised
+
+    def __add__(self, other: MadeTexts) -> MadeTexts:
+        return MadeTexts(**merged(vars(self), vars(other)))
+
+
 @dataclass
 class CorpusWork:
     """The tasks of a corpus and their results."""
@@ -239,6 +252,8 @@ class CorpusWork:
     # the parts' files of rejected pairs, and in the end the file with their sample
     rejected: list[PairFile] = field(default_factory=list)
     counts: CleanCounts = field(default_factory=CleanCounts)  # sum of the counts so far
+    lines: CleanCounts | None = None  # sum of the counts before a program translated it; None if none did
+    texts: MadeTexts | None = None  # counts of the translations, likewise
     leaks: Leaks = field(default_factory=dict)
     notes: RejectNotes = field(default_factory=RejectNotes)
     # the bounds that rules for the whole corpus found, by rule and column
@@ -303,10 +318,10 @@ class CorpusWork:
             for part, spill in self.parts
         ]
 
-    def follow(self, earlier: CorpusWork) -> None:
-        """Takes over the parts of the work on the same corpus before it is translated, and what was rejected there."""
-        self.parts, self.rejected = earlier.parts, earlier.rejected
-        self.leaks, self.notes = earlier.leaks, earlier.notes
+    def begin_pairs(self, config: Config) -> None:
+        """Ends the work on lines, from which a program makes pairs."""
+        self.corpus, self.lines, self.counts = replace(self.corpus, untranslated=False), self.counts, CleanCounts()
+        self.of = replace(self.of, context=self.corpus.context(config), words=self.corpus.keeps_words(config))
 
     def add(self, results: Sequence[PartResult]) -> None:
         """Adds results of parts."""

@@ -9,9 +9,9 @@ without the pairs that the rules drop.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,7 @@ class SliceTask:
     first: int  # index of the slice's first pair in the part
     pairs: int
     output: Path  # file for the values
+    rule: str  # name of the pass
 
     def batches(self, columns: Sequence[str] = SIDES) -> Iterator[pa.RecordBatch]:
         """Yields the pairs, by default their text."""
@@ -78,19 +79,12 @@ class SliceTask:
             yield {side: batch.column(side) for side in sides}
 
 
-def slices_of(job: Job, this: str, task: PartTask, suffix: str) -> Iterator[SliceTask]:
-    """Yields the slices of a part, given the name of the round that computes their values."""
+def slices_of(job: Job, rule: str, this: str, task: PartTask, suffix: str) -> Iterator[SliceTask]:
+    """Yields the slices of a part, given the names of the pass and of the round that computes their values."""
     for number, first in enumerate(range(0, task.part.pairs, SLICE_PAIRS)):
         name, pairs = f"{task.stem}-{number:05d}", min(SLICE_PAIRS, task.part.pairs - first)
         output = job.scratch / this / f"{name}{suffix}"
-        yield SliceTask(f"{this}-{name}", task.of, task.part.path, first, pairs, output)
-
-
-@dataclass(frozen=True)
-class ComputeTask(SliceTask):
-    """A slice whose numbers are computed."""
-
-    name: str  # name of the value
+        yield SliceTask(f"{this}-{name}", task.of, task.part.path, first, pairs, output, rule)
 
 
 def column_of(use: ComputedUse, context: Context, corpus: str) -> Column:
@@ -109,9 +103,9 @@ class ValueRange:
     high: float | None
 
 
-def compute(task: ComputeTask, tick: Tick) -> ValueRange:
+def compute(task: SliceTask, tick: Tick) -> ValueRange:
     """Writes the values of a slice of a part. Reports progress per pair."""
-    use = task.of.computed[task.name]
+    use = task.of.computed[task.rule]
     column, found = column_of(use, task.of.context, task.of.name), list[npt.NDArray[np.float64]]()
     try:
         with column.writing(task.output):
@@ -148,26 +142,30 @@ class TextsLeft:
 _MOST_KEYS = 1 << 24
 
 
-def texts_left(config: Config, missing: Sequence[object], compiled: Sequence[PairFile] | None) -> Iterator[TextsLeft]:
+def texts_left(
+    config: Config, rules: Iterable[CorpusRule], missing: Sequence[object], compiled: Sequence[PairFile] | None
+) -> Iterator[TextsLeft]:
     """Yields the texts that are left to compute for each value.
 
     Args:
         missing: the tasks that have not ended, as far as they are known.
         compiled: the compiled pairs; None if they are not known.
     """
-    corpora = [*cleaned_corpora(config)]
-    for rule in chain(*computed_passes(config, corpora)):
-        using = {corpus.corpus.name: corpus for corpus in corpora if rule.applies(corpus)}
-        shown = next(iter(using.values())).computed[rule.name].shown
-        if tasks := [task for task in missing if isinstance(task, ComputeTask) and task.name == rule.name]:
-            found = (column_of(task.of.computed[task.name], task.of.context, task.of.name) for task in tasks)
-            yield counted(shown, [*zip(tasks, found, strict=True)])
-            continue
-        columns = [column_of(each.computed[rule.name], each.context(config), name) for name, each in using.items()]
-        yield at_most(shown, columns, using, compiled)
+    for rule in (rule for rule in rules if isinstance(rule, ColumnRule)):
+        values: dict[str, dict[str, Column]] = {}
+        names = {corpus.name: corpus.corpus.name for corpus in cleaned_corpora(config) if rule.applies(corpus)}
+        for corpus in filter(rule.applies, cleaned_corpora(config)):
+            column = rule.columns(corpus, config)[0]
+            values.setdefault(column.name, {})[corpus.name] = column
+        for shown, columns in values.items():
+            tasks = [task for task in missing if isinstance(task, SliceTask) and task.rule == rule.name]
+            if own := [(task, columns[task.of.name]) for task in tasks if task.of.name in columns]:
+                yield _counted(shown, own)
+            else:
+                yield _at_most(shown, columns.values(), {names[name] for name in columns}, compiled)
 
 
-def at_most(
+def _at_most(
     shown: str, columns: Iterable[Column], corpora: Collection[str], compiled: Sequence[PairFile] | None
 ) -> TextsLeft:
     """Returns upper bounds, before the texts are known."""
@@ -176,7 +174,7 @@ def at_most(
     return TextsLeft(shown, texts, stored, exact=False)
 
 
-def counted(shown: str, tasks: Sequence[tuple[SliceTask, Column]]) -> TextsLeft:
+def _counted(shown: str, tasks: Sequence[tuple[SliceTask, Column]]) -> TextsLeft:
     """Returns the exact numbers of texts; upper bounds if they are too many to compare."""
     keys, known = [np.zeros((0, 2), np.uint64)], 0
     for task, column in tasks:
@@ -223,7 +221,21 @@ def judge_part(task: JudgeTask, tick: Tick) -> PartResult:
     return output.result(replace(counts, pairs_in=0, pairs_out=-sum(counts.dropped.values())))
 
 
-class ComputedPass(CorpusRule):
+class ColumnRule(CorpusRule):
+    """A pass whose first round computes values of slices."""
+
+    @abstractmethod
+    def columns(self, corpus: CleanedCorpus, config: Config) -> list[Column]:
+        """Returns the value of a corpus, and the other values that the pass needs."""
+
+    def check(self, corpus: CleanedCorpus, config: Config) -> None:
+        self.columns(corpus, config)
+
+    def files(self, corpus: CleanedCorpus, config: Config) -> dict[str, Path]:
+        return {name: path for column in self.columns(corpus, config) for name, path in column.files.items()}
+
+
+class ComputedPass(ColumnRule):
     """The pass of a computed value."""
 
     def __init__(self, name: str) -> None:
@@ -237,26 +249,21 @@ class ComputedPass(CorpusRule):
     def applies(self, corpus: CleanedCorpus) -> bool:
         return self.name in corpus.computed
 
-    def check(self, corpus: CleanedCorpus, config: Config) -> None:
-        column_of(corpus.computed[self.name], corpus.context(config), corpus.name)
-
-    def files(self, corpus: CleanedCorpus, config: Config) -> dict[str, Path]:
-        column = column_of(corpus.computed[self.name], corpus.context(config), corpus.name)
-        return dict(column.files)
+    def columns(self, corpus: CleanedCorpus, config: Config) -> list[Column]:
+        return [column_of(corpus.computed[self.name], corpus.context(config), corpus.name)]
 
     def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
-        tasks = (task for work in corpora for task in work.tasks(job, self.this))
-        slices = [each for task in tasks for each in self._slices(job, task)]
-        edges = edges_for((yield from self._compute.run(slices, pairs_in(corpora))))
+        def slices(task: PartTask) -> Iterator[SliceTask]:
+            return slices_of(job, self.name, self.this, task, ".npy")
+
+        every = [each for work in corpora for task in work.tasks(job, self.this) for each in slices(task)]
+        edges = edges_for((yield from self._compute.run(every, pairs_in(corpora))))
 
         def task_of(_: CorpusWork, task: PartTask) -> JudgeTask:
-            values = tuple(each.output for each in self._slices(job, task))
+            values = tuple(each.output for each in slices(task))
             return JudgeTask(**vars(task), name=self.name, values=values, edges=edges)
 
         yield from rewrite_parts(job, self.this, self._judge, corpora, task_of)
-
-    def _slices(self, job: Job, task: PartTask) -> list[ComputeTask]:
-        return [ComputeTask(**vars(each), name=self.name) for each in slices_of(job, self.this, task, ".npy")]
 
 
 def computed_passes(config: Config, corpora: Sequence[CleanedCorpus]) -> tuple[list[ComputedPass], list[ComputedPass]]:

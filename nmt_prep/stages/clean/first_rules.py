@@ -196,7 +196,7 @@ def _check_first_pairs(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[s
     checked = yield from CHECK.run(tasks, valid=lambda _: True)
     for work, task, result in zip(chosen, tasks, checked, strict=True):
         if not task.whole and drops_most(work.counts.pairs_in, _losses(work.counts), _NEARLY_ALL):
-            job.progress.event("most_dropped", message=str(_warning(work, result, first=True)))
+            job.progress.event("most_dropped", message=str(_warning(work, work.counts, result, first=True)))
     return {work.name: result for work, result in zip(chosen, checked, strict=True)}
 
 
@@ -215,13 +215,13 @@ def _check_task(job: Job, work: CorpusWork) -> CheckTask:
 
 def loss_warnings(corpora: Sequence[CorpusWork], explained: Mapping[str, str]) -> Iterator[HealthWarning]:
     """Yields a warning for each corpus that loses most pairs in cleaning, unless the config asks for that."""
-    for work in corpora:
-        if drops_most(work.counts.pairs_in, _losses(work.counts)):
-            yield _warning(work, explained.get(work.name, ""))
+    lines = [(work, work.lines) for work in corpora if work.lines is not None]
+    for work, counts in (*lines, *((work, work.counts) for work in corpora)):
+        if drops_most(counts.pairs_in, _losses(counts)):
+            yield _warning(work, counts, explained.get(work.name, ""))
 
 
-def _warning(work: CorpusWork, explained: str, *, first: bool = False) -> HealthWarning:
-    counts = work.counts
+def _warning(work: CorpusWork, counts: CleanCounts, explained: str, *, first: bool = False) -> HealthWarning:
     return loss_warning(
         work.split, work.of.corpus, counts.pairs_in, _losses(counts), "cleaning", explained, first=first
     )

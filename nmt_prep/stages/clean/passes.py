@@ -48,7 +48,7 @@ from nmt_prep.stages.clean.comparing import Ranges
 from nmt_prep.stages.clean.computed import computed_passes
 from nmt_prep.stages.clean.duplicates import PASSES, comparisons_in
 from nmt_prep.stages.clean.parts import CorpusTask, DropBelowTask, PartTask, drop_below, part_round
-from nmt_prep.stages.clean.translate import MADE
+from nmt_prep.stages.clean.translate import MadePairs
 from nmt_prep.stages.clean.translation import Translation
 from nmt_prep.stages.clean.untranslated import line_passes
 from nmt_prep.stages.compile import Compile
@@ -141,11 +141,11 @@ def _options(corpus: CleanedCorpus) -> TopOptions:
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Cleaner
 
-_TOP, _TRANSLATION, _ADEQUACY = Top("top", "clean", computed=False), Translation(), Adequacy()
+_MADE, _TOP, _TRANSLATION, _ADEQUACY = MadePairs(), Top("top", "clean", computed=False), Translation(), Adequacy()
 _BEST = Top("best", "translation", computed=True)
 
 
-WITHOUT_COMPUTED = (_TOP, _TRANSLATION, _ADEQUACY, _BEST)  # The passes whose rounds do not depend on the config
+WITHOUT_COMPUTED = (_MADE, _TOP, _TRANSLATION, _ADEQUACY, _BEST)  # The passes whose rounds do not depend on the config
 
 
 class CorpusRules(NamedTuple):
@@ -158,7 +158,7 @@ class CorpusRules(NamedTuple):
     def of(cls, config: Config, corpora: Sequence[CleanedCorpus]) -> CorpusRules:
         """Returns the passes that the corpora of a config take."""
         ranking, others = computed_passes(config, corpora)
-        rules = cls((_TOP, *ranking), (_TRANSLATION, _ADEQUACY, *others, _BEST))
+        rules = cls((_MADE, _TOP, *ranking), (_TRANSLATION, _ADEQUACY, *others, _BEST))
         return cls(*(tuple(rule for rule in each if any(map(rule.applies, corpora))) for each in rules))
 
 
@@ -175,7 +175,7 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
     config, clean = job.config, section_of(job.config)
     compiled, directory = job.read(Compile).parts, job.directory_of(Compile)
     numbers = {split: count() for split in keys}
-    corpora = [*cleaned_corpora(config)]
+    corpora = [replace(each, untranslated=each.corpus.translate is not None) for each in cleaned_corpora(config)]
     rules = CorpusRules.of(config, corpora)
     for corpus in corpora:
         split, name = corpus.split, corpus.corpus.name
@@ -199,19 +199,8 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
             spills = [SpillFiles(place, next(numbers[split]), (), keys[split].bits, of.group) for _ in parts]
         early, late = ([rule.this for rule in each if rule.applies(corpus)] for each in rules)
         dedup, limits = ([this] if this in comparisons else [] for this in PASSES)
-        first = "rules" if corpus.corpus.translate is None else MADE
-        passes = (first, *early, *dedup, *late, *limits)
+        passes = ("rules", *line_passes(config, corpus.corpus), *early, *dedup, *late, *limits)
         yield CorpusWork(corpus, of, passes, comparisons, parts, list(zip(parts, spills, strict=True)))
-
-
-def before_translation(job: Job, corpora: Sequence[CorpusWork]) -> Iterator[CorpusWork]:
-    """Yields the work on each corpus before a program translates it."""
-    for work in corpora:
-        if work.corpus.corpus.translate is not None:
-            corpus = replace(work.corpus, untranslated=True)
-            passes = ("rules", *line_passes(job.config, corpus.corpus), MADE)
-            of = replace(work.of, context=corpus.context(job.config), words=False)
-            yield CorpusWork(corpus, of, passes, {}, work.compiled, work.parts)
 
 
 def _comparisons(config: Config, corpus: CleanedCorpus) -> Mapping[str, tuple[Comparison, ...]]:

@@ -7,7 +7,7 @@ killed, or that has more corpora, translates only new lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -24,92 +24,73 @@ from nmt_prep.base.digests import seed_of
 from nmt_prep.base.errors import CleaningError, ComputedError
 from nmt_prep.base.sides import OTHER, SIDES, Side
 from nmt_prep.cleaning.chrf import best_by_chrf
-from nmt_prep.cleaning.rejects import Verdict, merged
+from nmt_prep.cleaning.rejects import Verdict
 from nmt_prep.cleaning.rule import Context
-from nmt_prep.config import ComputedValue, Config
+from nmt_prep.config import Config
 from nmt_prep.config.corpus import Translate
-from nmt_prep.corpora.parts import PairFile, iter_pairs
+from nmt_prep.corpora.parts import iter_pairs
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import HealthWarning, Job
-from nmt_prep.stages.clean.cleaned_corpora import CleanedCorpus, CorpusWork, cleaned_corpora, pairs_in, rewrite_parts
-from nmt_prep.stages.clean.computed import SliceTask, TextsLeft, at_most, counted, slices_of
+from nmt_prep.stages.clean.cleaned_corpora import CleanedCorpus, CorpusWork, MadeTexts, pairs_in, rewrite_parts
+from nmt_prep.stages.clean.computed import ColumnRule, SliceTask, slices_of
 from nmt_prep.stages.clean.first_rules import clean_part
 from nmt_prep.stages.clean.parts import PartTask, part_round
+from nmt_prep.stages.clean.untranslated import LINE_ROUNDS, lines_needed
 from nmt_prep.text.computed import Column, close_columns
 from nmt_prep.training.modifiers.draws import scrambled
 
-MADE = "made"  # The pass
 VERSION = 3  # To be increased if a pass would write other bytes
 _WRONG = "\t"  # The beginning of an answer with a wrong number of candidates, which the candidates cannot have
 _REASON = "candidates"
 _MOST_COPIES, _FEW = 0.1, 9  # The share and the number of texts that give no warning
 
 
-@dataclass(frozen=True)
-class Maker:
-    """How a corpus's texts are made."""
-
-    where: str  # key in the config, for messages
-    side: Side  # the side that they become
-    settings: Translate
-    value: ComputedValue
-    ranking: ComputedValue | None  # the number that ranks candidates; None if none does
-
-    @classmethod
-    def of(cls, config: Config, corpus: CleanedCorpus) -> Maker:
-        settings = corpus.corpus.translate
-        assert settings is not None
-        (real,) = config.real_sides(corpus.corpus)
-        ranking = config.computed.get(settings.best)
-        where = f"{corpus.name}.translate"
-        return cls(where, OTHER[real], settings, config.computed[settings.by], ranking)
-
-    def columns(self, context: Context) -> tuple[Column, Column | None]:
-        """Returns the text, and the number that ranks candidates.
-
-        Raises:
-            CleaningError: there is no such program or function, or it does not take the side.
-        """
-        languages, base_dir = context.languages, context.base_dir
-        try:
-            text = Column(self.settings.by, self.value, languages, (OTHER[self.side],), base_dir)
-            best = self.settings.best
-            rank = None if self.ranking is None else Column(best, self.ranking, languages, SIDES, base_dir)
-        except ValueError as error:
-            raise CleaningError(f"{self.where}: {error}") from error
-        if not text.sides:
-            raise CleaningError(f"{self.where}: {self.value.name} is not for the side {OTHER[self.side]}")
-        return text, rank
-
-    @property
-    def definition(self) -> dict[str, Any]:
-        """The settings that the pairs depend on."""
-        ranking = None if self.ranking is None else self.ranking.definition
-        keep = self.settings.best or self.settings.keep
-        context = {"context": self.settings.context} if self.settings.context else {}
-        return {"text": self.value.definition, "keep": keep, "ranking": ranking, **context, "version": VERSION}
+def translate_settings(config: Config, corpus: CleanedCorpus) -> dict[str, Any]:
+    """Returns the settings that a corpus's pairs depend on if a program makes them."""
+    made, name = corpus.corpus.translate, corpus.name
+    if made is None:
+        return {}
+    ranking = config.computed[made.best].definition if made.best in config.computed else None
+    context = {"context": made.context} if made.context else {}
+    text, keep = config.computed[made.by].definition, made.best or made.keep
+    return {
+        f"{name}.translate": {"text": text, "keep": keep, "ranking": ranking, **context, "version": VERSION},
+        **({f"{name}.lines": [lines_needed(corpus.corpus), config.seed]} if corpus.corpus.limit else {}),
+        **({"seed": config.seed} if made.keep == "sample" else {}),
+    }
 
 
-@dataclass(frozen=True)
-class MadeTexts:
-    """Counts texts that a program made, in a corpus or in a part of it."""
+def columns_of(name: str, made: Translate, side: Side, context: Context) -> list[Column]:
+    """Returns the text that becomes a side of a corpus, and the number that ranks candidates, if one does.
 
-    texts: int = 0
-    empty: int = 0
-    copies: int = 0  # texts that are equal to the line that they were made from
-    miscounted: int = 0  # answers that have more or fewer candidates than promised
-
-    def __add__(self, other: MadeTexts) -> MadeTexts:
-        return MadeTexts(**merged(vars(self), vars(other)))
+    Raises:
+        CleaningError: there is no such program or function, or it does not take the other side.
+    """
+    languages, values = context.languages, context.computed
+    try:
+        text = Column(made.by, values[made.by], languages, (OTHER[side],), context.base_dir)
+        ranking = [made.best] if made.best in values else []
+        columns = [text, *(Column(best, values[best], languages, SIDES, context.base_dir) for best in ranking)]
+    except ValueError as error:
+        raise CleaningError(f"{name}.translate: {error}") from error
+    if not text.sides:
+        raise CleaningError(f"{name}.translate: {values[made.by].name} is not for the side {OTHER[side]}")
+    return columns
 
 
 @dataclass(frozen=True)
 class TranslateTask(SliceTask):
     """A slice of a part whose other side is made."""
 
-    maker: Maker
+    made: Translate
+    side: Side  # the side that the texts become
     salt: int
+
+    @property
+    def candidates(self) -> int:
+        """How many texts the program promised for each line."""
+        return self.of.context.computed[self.made.by].candidates
 
     def given(self, sides: Sequence[Side]) -> Iterator[dict[Side, pa.Array]]:
         for _, text in self.batches_in_context():
@@ -117,7 +98,7 @@ class TranslateTask(SliceTask):
 
     def batches_in_context(self) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
         """Yields the pairs, and their lines on the real side after the lines before them in their documents."""
-        real, context = OTHER[self.maker.side], self.maker.settings.context
+        real, context = OTHER[self.side], self.made.context
         if not context:
             yield from ((batch, batch.column(real)) for batch in self.batches([*SIDES, "row"]))
             return
@@ -133,16 +114,15 @@ class TranslateTask(SliceTask):
 
 def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
     """Writes the texts for a slice of a part. Reports progress per pair."""
-    counts, (text, ranking) = MadeTexts(), task.maker.columns(task.of.context)
-    schema = pa.schema([pa.field(task.maker.side, pa.string())])
+    counts, (text, *ranking) = MadeTexts(), columns_of(task.of.name, task.made, task.side, task.of.context)
+    schema, real = pa.schema([pa.field(task.side, pa.string())]), OTHER[task.side]
     with atomic_write(task.output) as beside, writing(task.output), pa.ipc.new_file(str(beside), schema) as file:
         for batch, lines in task.batches_in_context():
-            given = batch.column(OTHER[task.maker.side])
             try:
-                made = _chosen(task, batch, text.texts({OTHER[task.maker.side]: lines}), ranking).cast(pa.string())
+                made = _chosen(task, batch, text.texts({real: lines}), ranking).cast(pa.string())
             except ComputedError as error:
-                raise ComputedError(f"{task.maker.where}: {error}") from error
-            empty, copies = pc.equal(pc.utf8_trim_whitespace(made), ""), pc.equal(made, given)
+                raise ComputedError(f"{task.of.name}.translate: {error}") from error
+            empty, copies = pc.equal(pc.utf8_trim_whitespace(made), ""), pc.equal(made, batch.column(real))
             found = (pc.sum(each).as_py() or 0 for each in (empty, copies, pc.starts_with(made, _WRONG)))
             counts += MadeTexts(len(made), *found)
             file.write_batch(pa.record_batch([made], schema=schema))
@@ -165,9 +145,9 @@ def _with_context(lines: pa.Table, context: int) -> pa.Array:
     return joined
 
 
-def _chosen(task: TranslateTask, batch: pa.RecordBatch, texts: pa.Array, ranking: Column | None) -> pa.Array:
+def _chosen(task: TranslateTask, batch: pa.RecordBatch, texts: pa.Array, ranking: Sequence[Column]) -> pa.Array:
     """Returns a batch's texts, one for each pair; an answer with a wrong number of candidates gets a tab in front."""
-    count = task.maker.value.candidates
+    count = task.candidates
     if count == 1 and not contains(texts, "\t"):
         return texts
     right = pc.equal(pc.count_substring(texts, "\t"), count - 1)
@@ -180,18 +160,18 @@ def _chosen(task: TranslateTask, batch: pa.RecordBatch, texts: pa.Array, ranking
     return pc.replace_with_mask(wrong, right, chosen)
 
 
-def _best(task: TranslateTask, batch: pa.RecordBatch, candidates: pa.Array, ranking: Column | None) -> pa.Array:
+def _best(task: TranslateTask, batch: pa.RecordBatch, candidates: pa.Array, ranking: Sequence[Column]) -> pa.Array:
     """Returns each pair's chosen candidate."""
-    real, settings, count = OTHER[task.maker.side], task.maker.settings, task.maker.value.candidates
-    if settings.keep == "sample":
+    real, count = OTHER[task.side], task.candidates
+    if task.made.keep == "sample":
         rows = np.asarray(batch.column("row").to_numpy(), np.uint64)
         chosen = (scrambled(rows ^ np.uint64(task.salt)) % np.uint64(count)).astype(np.int64)
-    elif ranking is not None:
+    elif ranking:
         repeated = pa.array(np.repeat(np.arange(len(batch)), count))
-        pairs: dict[Side, pa.Array] = {real: batch.column(real).take(repeated), task.maker.side: candidates}
-        chosen = ranking.numbers(pairs).reshape(-1, count).argmax(axis=1)
-    elif settings.best:
-        chosen = best_by_chrf(candidates.to_pylist(), batch.column(task.maker.side).to_pylist())
+        pairs: dict[Side, pa.Array] = {real: batch.column(real).take(repeated), task.side: candidates}
+        chosen = ranking[0].numbers(pairs).reshape(-1, count).argmax(axis=1)
+    elif task.made.best:
+        chosen = best_by_chrf(candidates.to_pylist(), batch.column(task.side).to_pylist())
     else:
         chosen = np.zeros(len(batch), np.int64)
     return candidates.take(pa.array(chosen + count * np.arange(len(batch))))
@@ -230,56 +210,57 @@ class MadeTask(PartTask):
             first += len(batch)
 
 
-TRANSLATE = Round("translate", translate, MadeTexts, words="translating")
+TRANSLATE = Round("translate", translate, MadeTexts, end=close_columns, words="translating")
 PAIRS = part_round("made-pairs", clean_part, "applying rules to made pairs")
-MADE_ROUNDS: tuple[Round[Any, Any], ...] = (TRANSLATE, PAIRS)
 
 
-def make_pairs(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, MadeTexts]]:
-    """Yields the rounds, and adds the results to the corpora; returns counts by the corpus name."""
-    made = {work.name: [*_slices(job, work)] for work in corpora}
-    counts = yield from TRANSLATE.run_groups(made, pairs_in(corpora))
-    close_columns()
+class MadePairs(ColumnRule):
+    """The pass that makes the pairs of translated corpora. The rounds that drop lines come before it."""
 
-    def task_of(work: CorpusWork, task: PartTask) -> MadeTask:
-        maker = Maker.of(job.config, work.corpus)
-        texts = tuple(each.output for each in slices_of(job, TRANSLATE.name, task, ".arrow"))
-        return MadeTask(**vars(task), side=maker.side, texts=texts, candidates=maker.value.candidates)
+    name = "rule:translate"  # no value has this name
+    this = "made"
+    rounds = (*LINE_ROUNDS, TRANSLATE, PAIRS)
 
-    yield from rewrite_parts(job, MADE, PAIRS, corpora, task_of)
-    return {name: reduce(add, parts, MadeTexts()) for name, parts in counts.items()}
+    def applies(self, corpus: CleanedCorpus) -> bool:
+        return corpus.corpus.translate is not None
 
+    def columns(self, corpus: CleanedCorpus, config: Config) -> list[Column]:
+        return columns_of(corpus.name, *_made(config, corpus), corpus.context(config))
 
-def _slices(job: Job, work: CorpusWork) -> Iterator[TranslateTask]:
-    maker = Maker.of(job.config, work.corpus)
-    salt = seed_of(f"translate/{job.config.seed}/{work.of.corpus}")
-    for task in work.tasks(job, MADE):
-        for each in slices_of(job, TRANSLATE.name, task, ".arrow"):
-            yield TranslateTask(**vars(each), maker=maker, salt=salt)
+    def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
+        for work in corpora:
+            work.begin_pairs(job.config)
+        made = {work.name: [*self._slices(job, work)] for work in corpora}
+        counts = yield from TRANSLATE.run_groups(made, pairs_in(corpora))
+        for work in corpora:
+            work.texts = reduce(add, counts[work.name], MadeTexts())
 
+        def task_of(work: CorpusWork, task: PartTask) -> MadeTask:
+            made, side = _made(job.config, work.corpus)
+            texts = tuple(each.output for each in slices_of(job, self.name, TRANSLATE.name, task, ".arrow"))
+            return MadeTask(**vars(task), side=side, texts=texts, candidates=job.config.computed[made.by].candidates)
 
-def translations_left(
-    config: Config, unfinished: Sequence[Any], compiled: Sequence[PairFile] | None
-) -> Iterator[TextsLeft]:
-    """Yields the texts that are left to translate for each value; the arguments are the same as for ``texts_left``."""
-    tasks = [task for task in unfinished if isinstance(task, TranslateTask)]
-    makers: dict[str, dict[str, Column]] = {}
-    for corpus in cleaned_corpora(config):
-        if corpus.corpus.translate is not None:
-            column, _ = Maker.of(config, corpus).columns(corpus.context(config))
-            makers.setdefault(corpus.corpus.translate.by, {})[corpus.corpus.name] = column
-    for name, columns in makers.items():
-        own = [task for task in tasks if task.maker.settings.by == name]
-        if own:
-            yield counted(name, [(task, task.maker.columns(task.of.context)[0]) for task in own])
-        else:
-            yield at_most(name, columns.values(), columns, compiled)
+        yield from rewrite_parts(job, self.this, PAIRS, corpora, task_of)
+
+    def _slices(self, job: Job, work: CorpusWork) -> Iterator[TranslateTask]:
+        made, side = _made(job.config, work.corpus)
+        salt = seed_of(f"translate/{job.config.seed}/{work.of.corpus}")
+        for task in work.tasks(job, self.this):
+            for each in slices_of(job, self.name, TRANSLATE.name, task, ".arrow"):
+                yield TranslateTask(**vars(each), made=made, side=side, salt=salt)
 
 
-def copy_warnings(corpora: Sequence[CorpusWork], made: Mapping[str, MadeTexts]) -> Iterator[HealthWarning]:
+def _made(config: Config, corpus: CleanedCorpus) -> tuple[Translate, Side]:
+    """Returns how a corpus is translated, and the side that the texts become."""
+    assert corpus.corpus.translate is not None
+    (real,) = config.real_sides(corpus.corpus)
+    return corpus.corpus.translate, OTHER[real]
+
+
+def copy_warnings(corpora: Sequence[CorpusWork]) -> Iterator[HealthWarning]:
     """Yields a warning for each corpus with many texts that are copies, or empty."""
     for work in corpora:
-        counts = made.get(work.name, MadeTexts())
+        counts = work.texts or MadeTexts()
         for what, number in (
             ("empty", counts.empty),
             ("copies of the lines that they are made from", counts.copies),

@@ -99,20 +99,23 @@ LINE_ROUNDS: tuple[Round[Any, Any], ...] = (KEYS, DECIDE, DROP, DRAW, KEEP)
 
 def line_passes(config: Config, corpus: Corpus) -> tuple[str, ...]:
     """Returns the passes of a corpus between the rules and its translation."""
+    if corpus.translate is None:
+        return ()
     compared = is_deduplicated(config, corpus) and len(corpus.read_sides) == 1
     return (*((LINES,) if compared else ()), *((DRAWN,) if corpus.limit is not None else ()))
 
 
 def drop_lines(job: Job, corpora: Sequence[CorpusWork], keys: Mapping[str, Ranges]) -> Rounds[None]:
     """Yields the rounds, and adds the results to the corpora that are not translated yet."""
-    untranslated = [work for work in corpora if work.corpus.untranslated]
-    taking = [work for work in untranslated if LINES in work.passes]
+    if not any(work.corpus.untranslated for work in corpora):
+        return
+    taking = [work for work in corpora if LINES in work.passes]
     places = {work.name: (work.split, work.corpus.corpus.pair, work.corpus.sides[0]) for work in taking}
     compared = {place: _LineComparison.of(job, *place, corpora, keys) for place in places.values()}
     yield from KEYS.run(task for comparison in compared.values() for task in comparison.tasks)
     yield from DECIDE.run(task for comparison in compared.values() for task in comparison.decisions(job))
     yield from rewrite_parts(job, LINES, DROP, taking, lambda work, task: compared[places[work.name]].drop(work, task))
-    yield from _limit(job, [work for work in untranslated if DRAWN in work.passes])
+    yield from _limit(job, [work for work in corpora if DRAWN in work.passes])
 
 
 @dataclass(frozen=True)

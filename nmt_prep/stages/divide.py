@@ -8,7 +8,7 @@ part stay. Parts that lose none stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -214,12 +214,13 @@ class _Source:
     def pairs(self) -> int:
         return sum(part.pairs for part in self.parts)
 
-    def draw_task(self, job: Job, others: Sequence[_Source], rows: Mapping[str, int]) -> DrawTask:
-        """Returns the task that draws its pairs, given the split's corpora before it, and the rows of corpora."""
+    def draw_task(self, job: Job, others: Sequence[_Source]) -> DrawTask:
+        """Returns the task that draws its pairs, given the split's corpora before it."""
+        rows = job.read(Compile).corpora[self.split]
         before = {
             "corpus": 0,
             "split": sum(other.pairs for other in others),
-            "lines": sum(rows[other.corpus.name] for other in others),
+            "lines": sum(rows[other.corpus.name].pairs_in for other in others),
         }
         wanted = [*enumerate(self.corpus.hold_out)]
         return DrawTask(
@@ -282,9 +283,8 @@ class Divide(Stage[DivideOutput, Divided]):
 
     def work(self, job: Job) -> Rounds[Divided]:
         sources = _sources(job)
-        rows = {name: counts.pairs_in for name, counts in job.read(Compile).corpora["train"].items()}
         drawing = {
-            source.where: source.draw_task(job, [each for each in sources[:at] if each.split == source.split], rows)
+            source.where: source.draw_task(job, [each for each in sources[:at] if each.split == source.split])
             for at, source in enumerate(sources)
             if source.corpus.is_divided
         }

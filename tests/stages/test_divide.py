@@ -133,9 +133,11 @@ def test_other_corpora_lose_duplicates_and_stay_where_they_are_otherwise(tmp_pat
                 "".join(f"{line}{'' if side == 'en' else '!'}\n" for line in lines)
             )
     others = [{"name": name, "url": {"source": f"{name}.en", "target": f"{name}.zh"}} for name in ("y", "z")]
-    config = config_of(tmp_path, corpus(tmp_path, LINES[:90], hold_out={"every": 90}), *others)
+    train = [corpus(tmp_path, LINES[:90], hold_out={"every": 90}), *others]
+    config = config_of(tmp_path, splits={"train": train, "test": [others[0], {**others[1], "limit": 1}]})
     run(config, until="divide")
     output = outputs_in(config.run_dir, STAGES, config).read(Divide)
+    assert output.dropped["test"]["z"] == {"held_out": 0, "held_out_duplicate": 0, "limit": 1}
     assert output.dropped["train"]["y"] == {"held_out": 0, "held_out_duplicate": 1, "limit": 0}
     assert [part.file for part in output.parts["train"][1:]] == [
         "train/part-001-00000-00000.kept",

@@ -122,8 +122,8 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         "signature": signature(__version__, config, info, digests),
         "warnings": [{"stage": stage, **as_json(warning)} for stage, warning in warnings],
         "corpora": _corpora(job, info),
-        "flow": _flow(job, text),
-        **_pairs(job, info, profile),
+        "flow": (flow := _flow(job, text)),
+        **_pairs(job, info, profile, flow),
         **({"documents": _in_order(config, as_json(job.observed(Sentences))["corpora"])} if documents else {}),
         **_cleaning(job),
         "sample": {} if asked is None else dict(job.manifest(Sample).counts.other),
@@ -273,26 +273,25 @@ def _flow(job: Job, profile: Json) -> Json:
 SHOWN_TEMPERATURES = (1, 2, 5)
 
 
-def _pairs(job: Job, info: DatasetInfo, profile: Json) -> Json:
+def _pairs(job: Job, info: DatasetInfo, profile: Json, flow: Json) -> Json:
     """Returns the sections on language pairs and on languages; none if the run has one language pair."""
     from nmt_prep.training.batches.epoch import tempered_draws  # noqa: PLC0415  (loads numpy)
 
     config, split = job.config, "train"
     if config.pairs is None:
         return {}
-    compiled, cleaned = counts_of(job), {} if config.clean is None else job.read(Clean).corpora
     draws = {heat: tempered_draws(info.corpora[split], heat) for heat in SHOWN_TEMPERATURES}
     numbers = {corpus.name: number for number, corpus in enumerate(info.corpora[split])}
     pairs: dict[str, Json] = {}
     for stored in config.splits[split]:
-        counts = [compiled[split][stored.name], cleaned.get(split, {}).get(stored.name)]
+        counts = flow[split][stored.name]
         for corpus in filter(None, (stored, stored.reverse)):
             assert corpus.pair is not None
             empty = {**corpus.pair._asdict(), "read": 0, "kept": 0, "dropped": {}, "drawn": {}}
             facts = pairs.setdefault(str(corpus.pair), empty)
-            facts["read"] += compiled[split][stored.name].pairs_in
-            for reason, lost in (item for count in counts if count for item in count.dropped.items() if item[1]):
-                facts["dropped"][reason] = facts["dropped"].get(reason, 0) + lost
+            facts["read"] += counts["read"]["pairs"]
+            for drop in counts["drops"]:
+                facts["dropped"][drop["reason"]] = facts["dropped"].get(drop["reason"], 0) + drop["pairs"]
             if (number := numbers.get(corpus.name)) is not None:
                 facts["kept"] += info.corpora[split][number].pairs
                 for heat, drawn in draws.items():

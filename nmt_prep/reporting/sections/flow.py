@@ -28,6 +28,8 @@ def group_of(reason: str) -> str:
     """Returns the group of a drop reason, such as a rule's name."""
     if reason.startswith("in_test_set:"):
         return "test sets"
+    if reason == "limit":  # lines that are not translated
+        return "division"
     return "duplicates" if reason in _OF_DUPLICATES else "rules"
 
 

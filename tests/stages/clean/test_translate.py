@@ -292,7 +292,7 @@ def test_lines_are_compared_with_both_directions_of_their_languages(tmp_path: Pa
     spoken = [{"languages": {"source": source, "target": target}} for source, target in (("en", "de"), ("de", "en"))]
     corpora = [
         {**write(tmp_path, "c", [("X", "x"), ("Y", "y")]), **spoken[0], "both_directions": True},
-        {"name": "m", "url": {"target": "m"}, "translate": "bt", **spoken[0]},
+        {"name": "m", "url": {"target": "m"}, "translate": "bt", "limit": 1, **spoken[0]},
         {"name": "f", "url": {"source": "m"}, "translate": "fwd", **spoken[1]},
         {**write(tmp_path, "d", [("U", "fr")]), "languages": {"source": "en", "target": "fr"}},
     ]
@@ -300,8 +300,12 @@ def test_lines_are_compared_with_both_directions_of_their_languages(tmp_path: Pa
     settings = {**settings_of(tmp_path, *corpora, clean=DEDUP, computed=values), "pairs": "all"}
     del settings["languages"]
     config = check_config(settings, "test config").within(tmp_path)
-    run(config, until="clean")
-    assert cleaned(config) == [("X", "x"), ("Y", "y"), ("U", "u"), ("V", "v"), ("u", "U"), ("v", "V"), ("U", "fr")]
+    nmt_prep.run(config)
+    assert cleaned(config) == [("X", "x"), ("Y", "y"), ("V", "v"), ("u", "U"), ("v", "V"), ("U", "fr")]
+    summary = json.loads((tmp_path / "run" / "report" / "summary.json").read_text())
+    assert summary["pairs"]["en-de"]["dropped"] == {"duplicate_line": 1, "limit": 1}
+    drops = summary["flow"]["train"]["m"]["drops"]
+    assert {drop["reason"]: drop["group"] for drop in drops} == {"duplicate_line": "duplicates", "limit": "division"}
 
 
 def test_a_trial_shows_the_lines_that_are_to_be_translated(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def table(runs: Mapping[str, Any], *, chosen: bool) -> str:
 
     Among all figures, those of one benchmark follow a row with its command and with what they have in common.
     """
-    columns = ["what", "peer", "nmt_prep", "peer's figure", "times as fast: wall-clock (processor time)"]
+    columns = ["what", "nmt_prep", "peer", "times as fast: wall-clock (processor time)"]
     columns += ["command"] if chosen else []
     if chosen:
         runs = {name: found for name, found in runs.items() if BENCHMARKS[name].readme != NOT_IN_README}
@@ -201,7 +201,7 @@ def table(runs: Mapping[str, Any], *, chosen: bool) -> str:
             lines.append(row([title, *cells(figures[0])]))
             continue
         peer = figures[0].peer if len({figure.peer for figure in figures}) == 1 else ""
-        lines.append(row([title, peer, "", "", ""]))
+        lines.append(row([title, "", peer, ""]))
         for figure, each in zip(figures, parts, strict=True):
             own = replace(figure, peer="" if peer else figure.peer)
             lines.append(row([", ".join(part for part in each if part not in same), *cells(own)]))
@@ -209,9 +209,9 @@ def table(runs: Mapping[str, Any], *, chosen: bool) -> str:
 
 
 def cells(figure: Figure) -> list[str]:
-    """Returns the peer, both amounts and the ratios of a figure."""
-    ratios = " / ".join(map(ratio, figure.ratios()))
-    return [figure.peer, amounts(figure, figure.ours), amounts(figure, figure.theirs), ratios]
+    """Returns our amounts, the peer with its amounts, and the ratios of a figure."""
+    theirs = ": ".join(filter(None, [figure.peer, amounts(figure, figure.theirs)]))
+    return [amounts(figure, figure.ours), theirs, " / ".join(map(ratio, figure.ratios()))]
 
 
 def row(values: Sequence[str]) -> str:

@@ -22,7 +22,6 @@ from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config
 from nmt_prep.config.documents import DocumentSettings
-from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.prompts import CausalSettings, PromptSettings
 from nmt_prep.corpora import row_groups, strip_lines
 from nmt_prep.corpora.parts import PairFile
@@ -31,9 +30,10 @@ from nmt_prep.corpora.scores import document_starts
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
+from nmt_prep.stages.vocab import Vocabulary
 from nmt_prep.stages.vocab.chat_files import CHAT_FILE
 from nmt_prep.training.modifiers.draws import mixed, uniform
+from nmt_prep.training.outputs import RunFacts
 from nmt_prep.training.prompts import Glossary
 from nmt_prep.training.records.causal_rows import CausalRows
 from nmt_prep.training.records.dataset_json import CausalInfo
@@ -86,30 +86,30 @@ POOL = Round("examples", draw_pool, int, unit="corpora", words="drawing examples
 
 
 def draw_pools(
-    job: Job, settings: PromptSettings, parts: Mapping[str, Sequence[PairFile]], directory: Path
+    run: RunFacts, settings: PromptSettings, train: Sequence[PairFile], directory: Path
 ) -> Rounds[dict[str, tuple[Path | None, ...]]]:
     """Yields the round for examples; returns each corpus's file in each split.
 
     Corpora outside of train take their examples from the largest train corpus in their languages.
     """
-    names = {split: [*dict.fromkeys(part.corpus for part in listed)] for split, listed in parts.items()}
     if "examples" not in settings.fields:
-        return {split: (None,) * len(listed) for split, listed in names.items()}
-    held = {name: tuple(part for part in parts["train"] if part.corpus == name) for name in names["train"]}
-    files = {name: directory / f"examples-{number:05d}.arrow" for number, name in enumerate(held)}
-    tasks = [PoolTask(f"examples-{name}", own, job.config.seed, files[name]) for name, own in held.items()]
+        return {split: (None,) * len(names) for split, names in run.corpora.items()}
+    tasks = [
+        PoolTask(
+            f"examples-{name}",
+            tuple(part for part in train if part.corpus == name),
+            run.seed,
+            directory / f"examples-{number:05d}.arrow",
+        )
+        for number, name in enumerate(run.corpora["train"])
+    ]
     yield from POOL.run(tasks, len(tasks))
-    by_size = sorted(held, key=lambda name: sum(part.pairs for part in held[name]))
-    largest = dict(zip(pairs_of(job.config, "train", by_size), map(files.get, by_size), strict=True))
-    others = {split: tuple(map(largest.get, pairs_of(job.config, split, listed))) for split, listed in names.items()}
-    return {**others, "train": tuple(files[name] for name in names["train"])}
-
-
-def pairs_of(config: Config, split: str, corpora: Sequence[str]) -> list[LanguagePair]:
-    """Returns the language pairs of corpora."""
-    one = LanguagePair(config.languages.source, config.languages.target)
-    known = {corpus.name: corpus.pair or one for corpus in config.directed(split)}
-    return [known[name] for name in corpora]
+    by_size = sorted(
+        zip(run.pairs_of("train"), tasks, strict=True), key=lambda own: sum(part.pairs for part in own[1].parts)
+    )
+    largest = {pair: task.output for pair, task in by_size}
+    others = {split: tuple(map(largest.get, run.pairs_of(split))) for split in run.corpora}
+    return {**others, "train": tuple(task.output for task in tasks)}
 
 
 def glossary_of(config: Config, settings: PromptSettings) -> Path | None:
@@ -117,17 +117,12 @@ def glossary_of(config: Config, settings: PromptSettings) -> Path | None:
     return None if settings.glossary is None else config.base_dir / Path(settings.glossary).expanduser()
 
 
-def causal_rows(
-    job: Job, parts: Mapping[str, Sequence[PairFile]], info: CausalInfo, directory: Path
-) -> dict[str, CausalRows]:
+def causal_rows(run: RunFacts, info: CausalInfo, directory: Path) -> dict[str, CausalRows]:
     """Returns what makes each split's rows, with the files in a directory."""
-    config, vocabulary = job.config, built_vocabularies(job)["target"]
-    corpora = {split: list(dict.fromkeys(part.corpus for part in listed)) for split, listed in parts.items()}
+    vocabulary, frame = run.vocabularies["target"], run.frames.get("target")
     return {
-        split: CausalRows.of(
-            info, directory, split, config.seed, pairs_of(config, split, names), vocabulary, config.vocab.frame.target
-        )
-        for split, names in corpora.items()
+        split: CausalRows.of(info, directory, split, run.seed, run.pairs_of(split), vocabulary, frame)
+        for split in run.corpora
     }
 
 

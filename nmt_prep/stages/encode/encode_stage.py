@@ -155,7 +155,8 @@ class Encode(Stage[EncodeOutput, Made]):
 
     def work(self, job: Job) -> Rounds[Made]:
         parts = pair_files(job)
-        check_outputs(job.config, run_facts(job, job.directory))  # fails early, before useless work
+        run = run_facts(job, job.directory)
+        check_outputs(job.config, run)  # fails early, before useless work
         plans = {
             split: replace(
                 shard_plan(job.config, split, listed, job.directory), text_columns=_columns(job.config, split, listed)
@@ -168,9 +169,9 @@ class Encode(Stage[EncodeOutput, Made]):
         rows, info, kept = dict[str, CausalRows](), None, job.directory
         if job.config.records.causal:
             kept = job.directory if job.config.records.layout == "text" else job.scratch
-            pools = yield from draw_pools(job, job.config.records, parts, kept)
+            pools = yield from draw_pools(run, job.config.records, parts["train"], kept)
             info = causal_info(job, pools, kept)
-            rows = causal_rows(job, parts, info, kept)
+            rows = causal_rows(run, info, kept)
             for part in parts["train"][:1]:
                 check_rows(job.config, rows["train"], part)
         total = sum(plan.rows for plan in plans.values())

@@ -162,7 +162,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
         shuffled = yield from shuffled_text(job, parts, texts)
         examples, pools = _with_examples(job.config), dict[str, tuple[Path | None, ...]]()
         if examples:
-            pools = yield from draw_pools(job, examples[0], parts, job.scratch)
+            pools = yield from draw_pools(run, examples[0], parts["train"], job.scratch)
         records = load_dataset_info(job.directory_of(Encode)) if _reads_records(job.config) else None
         tasks = [
             task

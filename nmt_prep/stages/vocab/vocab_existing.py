@@ -12,7 +12,7 @@ import numpy as np
 from nmt_prep.base.errors import NmtPrepError, VocabularyError
 from nmt_prep.base.runtime import kept
 from nmt_prep.base.sides import SIDES, Side
-from nmt_prep.config import Config, Corpus, ExistingVocab
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.vocab import WordSteps
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.stages.download import MERGES, downloaded_file, needed_vocabularies, openai_names
@@ -153,12 +153,6 @@ def check_resizing(tokenizer: Tokenizer, path: Path, key: str, config: Config, o
             raise VocabularyError(f"vocab.extend.tokens: {token!r} is a piece of {path} already; remove it")
     tokens = (NewPiece(token, (), special=True) for token in options.extend.tokens)
     given.edited(np.flatnonzero(given.fixed), [NewPiece("a", ()), *tokens])  # refuses what the file cannot hold
-
-
-def languages_of(config: Config, corpus: Corpus) -> tuple[str, str]:
-    """Returns the languages of a corpus's sides."""
-    pair = corpus.pair or config.languages
-    return pair.source, pair.target
 
 
 def kept_pieces(tokenizer: Tokenizer, config: Config, options: ExistingVocab, side: Side) -> list[int]:

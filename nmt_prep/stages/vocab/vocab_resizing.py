@@ -39,7 +39,6 @@ from nmt_prep.stages.vocab.vocab_existing import (
     GivenVocabulary,
     given_vocabularies,
     kept_pieces,
-    languages_of,
     layout_of,
     tags_of,
 )
@@ -61,7 +60,7 @@ class UseTask:
     key: str
     part: PairFile
     split: str
-    languages: dict[Side, str]
+    languages: dict[str, str]  # by side
     given: dict[Side, GivenVocabulary]
     most: int | None  # bytes of text to learn from, which may be 0; None to count the pieces of all lines
     output: Path
@@ -343,7 +342,7 @@ def resize_rounds(job: Job, options: ExistingVocab) -> Rounds[tuple[Resized, Pro
 def _use_tasks(job: Job, options: ExistingVocab, given: dict[Side, GivenVocabulary]) -> Iterator[UseTask]:
     budget = len(SIDES) * job.config.sample.budget
     for split, files in divided_files(job).items():
-        languages = {corpus.name: languages_of(job.config, corpus) for corpus in job.config.directed(split)}
+        languages = {corpus.name: dict(job.config.languages_of(corpus)) for corpus in job.config.directed(split)}
         parts = [*directed(job.config.splits[split], files)]
         of_corpus = Counter(part.corpus for part in parts)
         for number, part in enumerate(parts):
@@ -351,8 +350,7 @@ def _use_tasks(job: Job, options: ExistingVocab, given: dict[Side, GivenVocabula
             if options.extend is not None and options.extend.size and split == "train":
                 most = -(-budget // of_corpus[part.corpus])
             key = f"use-{split}-{number:05d}"
-            of_sides = dict(zip(SIDES, languages[part.corpus], strict=True))
-            yield UseTask(key, part, split, of_sides, given, most, job.scratch / key)
+            yield UseTask(key, part, split, languages[part.corpus], given, most, job.scratch / key)
 
 
 def resizing_warnings(options: ExistingVocab, made: Resized, proof: Proof) -> Iterator[HealthWarning]:

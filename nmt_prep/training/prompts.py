@@ -291,9 +291,7 @@ class Glossary:
         return pa.array(["\n".join(self.terms(*row)) for row in rows], pa.large_string())
 
 
-@kept(2)
-def _glossary(path: Path) -> Glossary:
-    return Glossary.load(path)
+_glossary = kept(2)(Glossary.load)
 
 
 def _is_at(term: str, text: str, place: int) -> bool:

@@ -137,7 +137,7 @@ def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
     if batch is None:
         return
     batch = batch[:_CHECKED]
-    shape = rows.maker.shape(rows.prompter.systems[0])
+    shape = rows.maker.shape(rows.prompter.systems[0], 1)
     for number, prompt in enumerate(rows.prompter.prompts):
         one = replace(rows, prompter=replace(rows.prompter, prompts=(prompt,), shares=(1 << 32,)))
         where = f"records.prompts.{number}"

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from nmt_prep.base.columns import Ragged
 from nmt_prep.base.errors import EncodeError
 from nmt_prep.base.runtime import kept
-from nmt_prep.subwords.added import AddedToken, AddedTokenFinder
+from nmt_prep.subwords.added import AddedTokenFinder
 from nmt_prep.subwords.chat.template import ChatTemplate, Message, Rendered
 from nmt_prep.subwords.tokenizer import Tokenizer
 
@@ -81,6 +81,7 @@ class Shape:
     borders: tuple[Border, ...]
     blocks: bool  # True for borders of generation blocks, which are places of characters
     gaps: tuple[int, ...] = ()  # for each turn but the last, the characters from its end to the text of the next user
+    odd: OddTexts | None = None  # the texts whose rows must be rendered; None for none
 
     @classmethod
     def of(cls, template: ChatTemplate, system: str | None, turns: int, tokenizer: Tokenizer) -> Shape:
@@ -98,20 +99,22 @@ class Shape:
                 template.line_of("content"),
             )
         places = [match.span() for match in _MARK.finditer(text)]
+        finder, _ = _special(tokenizer)
         special = {str(name) for role, name in json.loads(template.variables).items() if role.endswith("_token")}
         for name in sorted({*filter(None, special), *_NAMES.findall(text[places[-1][1] :])}):
             if name in text and name not in tokenizer.added:
                 raise template.error(f"the vocabulary has no added token {name!r}", template.line_of(name))
         bounds = _blocks(template, spans, places[1::2]) or _prefixes(
-            template, text, [_prompt(template, system, turn) for turn in range(turns)], places, _special(tokenizer)[0]
+            template, text, [_prompt(template, system, turn) for turn in range(turns)], places, finder
         )
         parts = _parts(text, tokenizer)
         starts = [0]
-        for start, end, _ in _special(tokenizer)[0].places(text):
+        for start, end, _ in finder.places(text):
             starts += [start, end] if start > starts[-1] else [end]
         borders = [_border(text, parts, starts, place) for bound in bounds for place in bound]
         gaps = [places[2 * turn + 2][0] - bounds[turn][1] for turn in range(turns - 1)]
-        return cls(text, tuple(parts), tuple(borders), bool(spans), tuple(gaps))
+        shape = cls(text, tuple(parts), tuple(borders), bool(spans), tuple(gaps))
+        return replace(shape, odd=OddTexts.of(template, system, shape, tokenizer))
 
     def rows(self, texts: Sequence[pa.Array], tokenizer: Tokenizer, threads: int | None) -> tuple[Ragged, Ragged]:
         """Returns the IDs of rows, given the columns of their texts, and the bounds of what counts."""
@@ -144,7 +147,7 @@ class Shape:
 
     def texts_in(self, text: str, tokenizer: Tokenizer) -> list[str]:
         """Returns the texts in a rendered conversation, or an empty list if what is around them differs."""
-        finder, tokens = _special(tokenizer)
+        finder, swallow = _special(tokenizer)
         before, *between, after = _MARK.split(self.text)[::2]
         counted = all(piece and text.count(piece) == self.text.count(piece) for piece in between)
         if not (counted and text.startswith(before) and text.endswith(after)):
@@ -155,7 +158,7 @@ class Shape:
             texts.append(text[at:end])
             at = end + len(piece)
         texts.append(text[at : len(text) - len(after)])
-        odd = _swallows(tokens) and any(text != text.strip() for text in texts)
+        odd = swallow and any(text != text.strip() for text in texts)
         return [] if odd or any(map(finder.occurs, texts)) else texts
 
     def ends_joined(self, texts: Sequence[pa.Array], tokenizer: Tokenizer) -> list[str]:
@@ -200,7 +203,7 @@ def _whole_rows(
     others = iter(template.render(asked))
     whole, before, counts = list[str](), list[str](), list[int]()
     for (text, spans), _ in conversations:
-        borders = [text[:place] for span in _joined_spans(spans) for place in span]
+        borders = [text[:place] for span in spans for place in span]
         if turns:
             starts, later = ([next(others).text for _ in range(count)] for count in (turns, turns - 1))
             ends = (after[: after.rfind(mark(0)) - gap] for after, gap in zip(later, shape.gaps, strict=True))
@@ -216,23 +219,13 @@ def _whole_rows(
 
 
 def _blocks(
-    template: ChatTemplate, spans: Sequence[tuple[int, int]], answers: Sequence[tuple[int, int]]
+    template: ChatTemplate, spans: list[tuple[int, int]], answers: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
     """Returns the borders that generation blocks give, one pair per turn, or none without blocks."""
-    joined = _joined_spans(spans)
-    inside = [start <= first and last <= end for (start, end), (first, last) in zip(joined, answers, strict=False)]
-    if joined and (len(joined) != len(answers) or not all(inside)):
+    inside = [start <= first and last <= end for (start, end), (first, last) in zip(spans, answers, strict=False)]
+    if spans and (len(spans) != len(answers) or not all(inside)):
         raise template.error("its generation blocks do not hold each answer once", template.line_of("generation"))
-    return joined
-
-
-def _joined_spans(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns spans after joining adjacent ones."""
-    joined: list[tuple[int, int]] = []
-    for start, end in spans:
-        first = joined.pop()[0] if joined and joined[-1][1] == start else start
-        joined.append((first, end))
-    return joined
+    return spans
 
 
 def _prefixes(
@@ -285,16 +278,11 @@ def _border(text: str, parts: Sequence[int | Segment], starts: Sequence[int], pl
 
 
 @kept(8)
-def _special(tokenizer: Tokenizer) -> tuple[AddedTokenFinder, dict[int, AddedToken]]:
-    """Returns what finds the special tokens of a vocabulary, and the tokens by their IDs."""
+def _special(tokenizer: Tokenizer) -> tuple[AddedTokenFinder, bool]:
+    """Returns what finds the special tokens of a vocabulary, and True if one includes the white space around it."""
     # Other added tokens stay in the text: a row may have more of their characters, such as a space
     special = {name: token for name, token in tokenizer.added.items() if token.special}
-    return AddedTokenFinder(special), {token.id: token for token in special.values()}
-
-
-def _swallows(tokens: Mapping[int, AddedToken]) -> bool:
-    """Returns True if a token includes the white space around it."""
-    return any(token.lstrip or token.rstrip for token in tokens.values())
+    return AddedTokenFinder(special), any(token.lstrip or token.rstrip for token in special.values())
 
 
 def _parts(text: str, tokenizer: Tokenizer) -> list[int | Segment]:
@@ -369,7 +357,7 @@ class OddTexts:
         changed = [probe for probe, (text, _) in zip(_PROBES, rendered, strict=True) if text != shape.filled(probe)]
         searched, more = template.asked()
         every = more or any(probe == probe.strip() for probe in changed)
-        return cls(every, bool(changed) or _swallows(_special(tokenizer)[1]), tuple(searched))
+        return cls(every, bool(changed) or _special(tokenizer)[1], tuple(searched))
 
     def among(self, texts: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
         """Returns True for rows with such a text, given the columns of their texts."""

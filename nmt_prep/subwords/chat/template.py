@@ -161,6 +161,4 @@ def _end(child: subprocess.Popen[str]) -> None:
         child.kill()
 
 
-@kept(4)
-def _process(template: ChatTemplate) -> _Process:
-    return _Process(template)
+_process = kept(4)(_Process)

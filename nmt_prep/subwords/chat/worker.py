@@ -96,7 +96,8 @@ def _compiled(source: str, variables: dict[str, Any]) -> list[Any]:
         def noted(self, caller: Callable[[], str]) -> str:
             text = caller()
             start = sum(map(len, written))
-            spans.append((start, start + str.__len__(text)))
+            first = spans.pop()[0] if spans and spans[-1][1] == start else start  # adjacent blocks are one
+            spans.append((first, start + str.__len__(text)))
             return text
 
     def fail(message: object) -> None:

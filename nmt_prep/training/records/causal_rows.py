@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from nmt_prep.base.artefacts import parse_json_as
 from nmt_prep.base.columns import Ragged
-from nmt_prep.base.errors import ArgumentError, EncodeError, VocabularyError
+from nmt_prep.base.errors import ArgumentError, EncodeError
 from nmt_prep.base.runtime import kept
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.prompts import CausalSettings
-from nmt_prep.subwords.chat.shapes import Border, OddTexts, Segment, Shape, mark, rendered_rows
+from nmt_prep.subwords.chat.shapes import Border, Segment, Shape, mark, rendered_rows
 from nmt_prep.subwords.chat.template import ChatTemplate
 from nmt_prep.subwords.facts import BuiltVocabulary
 from nmt_prep.subwords.frame import Frame
@@ -105,9 +105,7 @@ class RowMaker:
         for count in np.unique(turns[turns > 0]).tolist():
             shape, ends, tokenizer = self.shape(system, count), np.flatnonzero(turns == count), self.vocabulary.load()
             columns = [lines.take(pa.array(ends - turn)) for turn in reversed(range(count)) for lines in texts]
-            odd = np.zeros(len(ends), np.bool_)
-            if self.template is not None:
-                odd = _odd_texts(self, system, count).among(columns)
+            odd = np.zeros(len(ends), np.bool_) if shape.odd is None else shape.odd.among(columns)
             if not odd.all():
                 yield ends[~odd], *shape.rows([lines.filter(pa.array(~odd)) for lines in columns], tokenizer, threads)
             if self.template is not None and odd.any():
@@ -115,28 +113,16 @@ class RowMaker:
                 for places, ids, bounds in rendered_rows(self.template, shape, system, rows, tokenizer):
                     yield ends[odd][places], ids, bounds
 
-    def shape(self, system: str | None, turns: int = 1) -> Shape:
+    @kept(1024)
+    def shape(self, system: str | None, turns: int) -> Shape:
         """Returns the shape of conversations with a system turn."""
-        return _shape(self, system, turns)
-
-
-@kept(1024)
-def _shape(maker: RowMaker, system: str | None, turns: int) -> Shape:
-    tokenizer = maker.vocabulary.load()
-    if maker.template is not None:
-        return Shape.of(maker.template, system, turns, tokenizer)
-    if turns > 1:
-        raise VocabularyError("records of documents need a chat template: set records.template to chat")
-    frame, text = Frame.parse(tokenizer, maker.frame), mark(0) + mark(1)
-    parts: tuple[int | Segment, ...] = (*frame.before, Segment(text, first=True), *frame.after)
-    borders = Border(len(frame.before), Segment(mark(0), first=True)), Border(len(parts))
-    return Shape(text, parts, borders, blocks=False)
-
-
-@kept(1024)
-def _odd_texts(maker: RowMaker, system: str | None, turns: int) -> OddTexts:
-    assert maker.template is not None
-    return OddTexts.of(maker.template, system, maker.shape(system, turns), maker.vocabulary.load())
+        tokenizer = self.vocabulary.load()
+        if self.template is not None:
+            return Shape.of(self.template, system, turns, tokenizer)
+        frame, text = Frame.parse(tokenizer, self.frame), mark(0) + mark(1)
+        parts: tuple[int | Segment, ...] = (*frame.before, Segment(text, first=True), *frame.after)
+        borders = Border(len(frame.before), Segment(mark(0), first=True)), Border(len(parts))
+        return Shape(text, parts, borders, blocks=False)
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ def test_a_row_without_template_is_prompt_target_and_frame(tmp_path: Path) -> No
 def test_templates_that_give_no_rows(tmp_path: Path, template: str, problem: str) -> None:
     maker = maker_of(write_tokenizer(tmp_path, template))
     with pytest.raises(VocabularyError, match=problem):
-        maker.shape(None)
+        maker.shape(None, 1)
 
 
 @pytest.mark.parametrize(("template", "line"), [("chatml", "a<|im_end|>b"), ("thinking", "a</think>b<|im_end|>")])

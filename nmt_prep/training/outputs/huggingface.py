@@ -41,13 +41,16 @@ _ROWS_AT_A_TIME = 8192  # Prompts may be much longer than texts
 _IGNORED = -100  # The label of an id that does not count for the loss
 
 _COLUMNS = {
+    "translation": ("translation",),
     "chat": ("messages",),
     "messages": ("messages",),
     "prompt_completion": ("prompt", "completion"),
     "preference": ("prompt", "chosen", "rejected"),
     "prompt_only": ("prompt", "reference"),
+    "ids": ("input_ids", "labels", "length"),
+    "causal": ("input_ids", "labels", "length"),
 }
-"""The columns for each kind of rows with prompts."""
+"""The columns for each kind of rows."""
 
 _MEANINGS = {
     "translation": "the text of both sides, by language",
@@ -61,64 +64,50 @@ _MEANINGS = {
     "labels": "ids of the target, with the end of sentence",
     "length": "number of input ids",
 }
+_CAUSAL_MEANINGS = {
+    "input_ids": "ids of the prompt and of the translation",
+    "attention_mask": "ones",
+    "labels": f"ids that count for the loss, {_IGNORED} for others",
+}
 
 
 class IdRows:
-    """Rows ``input_ids``, ``labels`` and ``length``, the number of input ids."""
-
-    ids: ClassVar[tuple[str, ...]] = ("input_ids", "labels")
-    """Columns with lists of IDs."""
+    """Rows ``input_ids``, ``labels`` and ``length``, the number of input ids; causal ones with ``attention_mask``."""
 
     def __init__(self, task: ShardTask[Any]) -> None:
         self._task = task
-        ids = pa.list_(pa.int32())
-        self.schema = pa.schema([("input_ids", ids), ("labels", ids), ("length", pa.int32()), *_other_fields(task)])
-
-    def batches(self, tick: Tick) -> Iterator[Sized]:
-        for batch in self._task.id_batches(tick):
-            lengths = batch.sources.lengths
-            columns = [_lists(batch.sources), _lists(batch.targets), pa.array(lengths.astype(np.int32))]
-            columns += _other_columns(self._task, batch)
-            sizes = 4 * (lengths + batch.targets.lengths) + _ROW_BYTES
-            yield pa.record_batch(columns, schema=self.schema), sizes
-
-
-class CausalRows:
-    """Rows of a causal language model: ``input_ids``, ``attention_mask``, ``labels`` and ``length``."""
-
-    ids: ClassVar[tuple[str, ...]] = ("input_ids", "attention_mask", "labels")
-
-    def __init__(self, task: ShardTask[Any]) -> None:
-        self._task = task
-        ids = pa.list_(pa.int32())
-        columns = [("input_ids", ids), ("attention_mask", ids), ("labels", ids), ("length", pa.int32())]
-        self.schema = pa.schema([*columns, *_other_fields(task)])
+        self.ids = ("input_ids", "attention_mask", "labels") if task.run.causal else ("input_ids", "labels")
+        lists = [(name, pa.list_(pa.int32())) for name in self.ids]
+        self.schema = pa.schema([*lists, ("length", pa.int32()), *_other_fields(task)])
 
     def batches(self, tick: Tick) -> Iterator[Sized]:
         for read in self._task.id_batches(tick):
-            batch = read.rows()
-            values, offsets = batch.sources.contiguous()
-            labels = np.where(batch.mask, values, _IGNORED).astype(np.int32)
-            lists = [_lists(Ragged(ids, offsets)) for ids in (values, np.ones_like(values), labels)]
-            lengths = pa.array(batch.sources.lengths.astype(np.int32))
-            columns = [*lists, lengths, *_other_columns(self._task, batch)]
-            yield pa.record_batch(columns, schema=self.schema), 8 * batch.sources.lengths + _ROW_BYTES
+            batch = read.rows() if self._task.run.causal else read
+            inputs, labels = batch.sources, batch.targets
+            lists = [inputs, labels]
+            if self._task.run.causal:
+                values, offsets = inputs.contiguous()
+                labels = Ragged(np.where(batch.mask, values, _IGNORED).astype(np.int32), offsets)
+                lists = [inputs, Ragged(np.ones_like(values), offsets), labels]
+            lengths = pa.array(inputs.lengths.astype(np.int32))
+            columns = [*map(_lists, lists), lengths, *_other_columns(self._task, batch)]
+            yield pa.record_batch(columns, schema=self.schema), 4 * (inputs.lengths + labels.lengths) + _ROW_BYTES
 
 
 class TextRows:
     """Rows ``translation``, or rows with prompts."""
 
-    ids: ClassVar[tuple[str, ...]] = ()
-    """Columns with lists of IDs."""
+    ids: ClassVar[tuple[str, ...]] = ()  # columns with lists of IDs
 
     def __init__(self, task: ShardTask[HuggingFaceOptions]) -> None:
         self._task = task
         self._codes = [task.run.codes[side] for side in SIDES]
         options, prompted = task.options, task.options.rows in PROMPTED
-        self._prompter = prompter_of(task) if prompted else None
+        pairs, files = task.run.pairs_of(task.split), (task.glossary, task.pools)
+        self._prompter = Prompter.of(options, pairs, task.split, task.run.seed, *files) if prompted else None
         messages = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
         text = messages if options.has_messages else pa.string()
-        columns = [(name, pa.string() if name == "reference" else text) for name in _COLUMNS.get(options.rows, ())]
+        columns = [(name, pa.string() if name == "reference" else text) for name in _COLUMNS[options.rows]]
         self.schema = pa.schema([*columns, *_other_fields(task)]) if prompted else self._translation_schema()
 
     def batches(self, tick: Tick) -> Iterator[Sized]:
@@ -129,7 +118,11 @@ class TextRows:
             if self._task.options.rows == "preference":  # other pairs have no rejected translation
                 kept = np.flatnonzero(np.asarray(pc.not_equal(batch.links, nothing())))
                 batch, prompts = batch.taken(kept), None if prompts is None else prompts.take(pa.array(kept))
-            columns = [self._translations(batch)] if prompts is None else self._prompted(prompts, batch)
+            if prompts is None:
+                sides = [lines.cast(pa.string()) for lines in (batch.sources, batch.targets)]
+                columns = [pa.StructArray.from_arrays(sides, self._codes)]
+            else:
+                columns = self._prompted(prompts, batch)
             columns += _other_columns(self._task, batch)
             bytes_of = pc.add(pc.binary_length(batch.sources), pc.binary_length(batch.targets))
             sizes = np.asarray(bytes_of.to_numpy(zero_copy_only=False), np.int64) + _ROW_BYTES
@@ -143,11 +136,6 @@ class TextRows:
         kind = pa.struct([(code, pa.string()) for code in self._codes])
         return pa.schema([("translation", kind), *_other_fields(self._task)], {"huggingface": metadata})
 
-    def _translations(self, batch: TextBatch) -> pa.Array:
-        return pa.StructArray.from_arrays(
-            [batch.sources.cast(pa.string()), batch.targets.cast(pa.string())], self._codes
-        )
-
     def _prompts(self, prompter: Prompter, batch: TextBatch, first: int) -> pa.Array:
         prompts = prompter.filled(batch.sources, batch.targets, batch.corpora, first, batch.before)
         if batch.context is None or prompter.has("document context"):
@@ -159,26 +147,17 @@ class TextRows:
     def _prompted(self, prompts: pa.Array, batch: TextBatch) -> list[pa.Array]:
         """Returns the columns of rows with prompts."""
         assert self._prompter is not None
-        options, answers = self._task.options, (batch.targets, batch.links)
-        turns: list[tuple[str, pa.Array]] = [("user", prompts)]
+        turns, answer = [("user", prompts)], ("assistant", batch.targets)
         if self._prompter.system is not None:
             systems = pa.array(self._prompter.systems, pa.large_string())
             turns.insert(0, ("system", systems.take(pa.array(batch.corpora))))
-        if _COLUMNS[options.rows] == ("messages",):
-            return [_conversations([*turns, ("assistant", batch.targets)])]
-        if options.rows == "prompt_only":
-            prompt = _conversations(turns) if options.has_messages else prompts.cast(pa.string())
-            return [prompt, batch.targets.cast(pa.string())]
-        given = answers if options.rows == "preference" else answers[:1]
-        if not options.has_messages:
-            return [lines.cast(pa.string()) for lines in (prompts, *given)]
-        return [_conversations(turns), *(_conversations([("assistant", lines)]) for lines in given)]
-
-
-def prompter_of(task: ShardTask[HuggingFaceOptions]) -> Prompter:
-    """Returns the prompts for a shard's pairs."""
-    run = task.run
-    return Prompter.of(task.options, run.pairs_of(task.split), task.split, run.seed, task.glossary, task.pools)
+        others = {"prompt": turns, "messages": [*turns, answer], "rejected": [("assistant", batch.links)]}
+        columns = []
+        for name in _COLUMNS[self._task.options.rows]:
+            content = others.get(name, [answer])
+            is_list = pa.types.is_list(self.schema.field(name).type)
+            columns.append(_conversations(content) if is_list else content[-1][1].cast(pa.string()))
+        return columns
 
 
 def _conversations(turns: Sequence[tuple[str, pa.Array]]) -> pa.Array:
@@ -244,11 +223,7 @@ class HuggingFace(Output[HuggingFaceOptions]):
             yield "language_names", problem
 
     def write(self, task: ShardTask[HuggingFaceOptions], tick: Tick) -> ShardMade:
-        rows: CausalRows | IdRows | TextRows
-        if isinstance(task.pairs, IdPairs):
-            rows = CausalRows(task) if task.run.causal else IdRows(task)
-        else:
-            rows = TextRows(task)
+        rows = IdRows(task) if isinstance(task.pairs, IdPairs) else TextRows(task)
         pairs = 0
         names = [CORPUS, LANGUAGE_PAIR]
         with parquet_file(task.directory, f"{task.label}.parquet", rows.schema, names, rows.ids) as file:
@@ -269,11 +244,7 @@ class HuggingFace(Output[HuggingFaceOptions]):
 def _card(made: Made[HuggingFaceOptions]) -> list[str]:
     run, source, target = made.run, *(made.run.languages[side] for side in SIDES)
     rows = made.options.rows
-    names = _COLUMNS.get(rows) or (("input_ids", "labels", "length") if rows in ("ids", "causal") else (rows,))
-    columns = {name: _MEANINGS[name] for name in names}
-    if rows == "causal":
-        columns |= {"input_ids": "ids of the prompt and of the translation", "attention_mask": "ones"}
-        columns |= {"labels": f"ids that count for the loss, {_IGNORED} for others"}
+    columns = {name: _MEANINGS[name] for name in _COLUMNS[rows]} | (_CAUSAL_MEANINGS if rows == "causal" else {})
     columns |= {CORPUS: "name of the pair's corpus"} if made.options.corpus else {}
     columns |= {LANGUAGE_PAIR: "languages of the pair, such as en-de"} if made.run.pairs else {}
     columns |= {WEIGHT: "weight of the pair in the loss"} if made.run.weighted else {}

@@ -197,7 +197,7 @@ class Sample(Stage[SampleOutput, Sampled]):
             "splits.train": [corpus.name for corpus in corpora],
         }
         made = {corpus.name: learned_sides(config, corpus) for corpus in corpora if corpus.translate is not None}
-        settings |= {"splits.train.learned": made} if made else {}
+        settings |= {"sample.made": made} if made else {}
         if config.pairs is not None:
             settings["sample.temperature"] = config.sample.temperature
             settings["splits.train.pairs"] = sampled_sides(config)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from nmt_prep.cleaning.computed_rules import SCORE, ComputedUse
 from nmt_prep.cleaning.leaks import verdict_of
 from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.rule import Context
-from nmt_prep.config import Config
+from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import iter_pairs, row_groups
 from nmt_prep.corpora.parts import PairFile, score_column
 from nmt_prep.pipeline.engines import Tick
@@ -42,6 +43,7 @@ from nmt_prep.stages.clean.cleaned_corpora import (
 )
 from nmt_prep.stages.clean.learned import save_array
 from nmt_prep.stages.clean.parts import CorpusTask, PartOutput, PartResult, PartTask, part_round
+from nmt_prep.stages.clean.untranslated import lines_needed
 from nmt_prep.text.computed import Column, close_columns
 
 SLICE_PAIRS = 1 << 16  # Pairs whose values a task computes
@@ -153,7 +155,7 @@ def texts_left(
     """
     for rule in (rule for rule in rules if isinstance(rule, ColumnRule)):
         values: dict[str, dict[str, Column]] = {}
-        names = {corpus.name: corpus.corpus.name for corpus in cleaned_corpora(config) if rule.applies(corpus)}
+        corpora = {corpus.name: corpus.corpus for corpus in filter(rule.applies, cleaned_corpora(config))}
         for corpus in filter(rule.applies, cleaned_corpora(config)):
             column = rule.columns(corpus, config)[0]
             values.setdefault(column.name, {})[corpus.name] = column
@@ -162,15 +164,20 @@ def texts_left(
             if own := [(task, columns[task.of.name]) for task in tasks if task.of.name in columns]:
                 yield _counted(shown, own)
             else:
-                yield _at_most(shown, columns.values(), {names[name] for name in columns}, compiled)
+                yield _at_most(shown, columns.values(), [corpora[name] for name in columns], compiled)
 
 
 def _at_most(
-    shown: str, columns: Iterable[Column], corpora: Collection[str], compiled: Sequence[PairFile] | None
+    shown: str, columns: Iterable[Column], corpora: Iterable[Corpus], compiled: Sequence[PairFile] | None
 ) -> TextsLeft:
     """Returns upper bounds, before the texts are known."""
     stored = sum({column.directory: column.stored for column in columns}.values())
-    texts = None if compiled is None else sum(part.pairs for part in compiled if part.corpus in corpora)
+    if compiled is None:
+        return TextsLeft(shown, None, stored, exact=False)
+    pairs = Counter[str]()
+    for part in compiled:
+        pairs[part.corpus] += part.pairs
+    texts = sum(int(min(pairs[corpus.name], lines_needed(corpus))) for corpus in corpora)
     return TextsLeft(shown, texts, stored, exact=False)
 
 

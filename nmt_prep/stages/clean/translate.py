@@ -48,7 +48,7 @@ _MOST_COPIES, _FEW = 0.1, 9  # The share and the number of texts that give no wa
 
 def translate_settings(config: Config, corpus: CleanedCorpus) -> dict[str, Any]:
     """Returns the settings that a corpus's pairs depend on if a program makes them."""
-    made, name = corpus.corpus.translate, corpus.name
+    made, name, limit = corpus.corpus.translate, corpus.name, corpus.corpus.limit
     if made is None:
         return {}
     ranking = config.computed[made.best].definition if made.best in config.computed else None
@@ -56,8 +56,8 @@ def translate_settings(config: Config, corpus: CleanedCorpus) -> dict[str, Any]:
     text, keep = config.computed[made.by].definition, made.best or made.keep
     return {
         f"{name}.translate": {"text": text, "keep": keep, "ranking": ranking, **context, "version": VERSION},
-        **({f"{name}.lines": [lines_needed(corpus.corpus), config.seed]} if corpus.corpus.limit else {}),
-        **({"seed": config.seed} if made.keep == "sample" else {}),
+        **({} if limit is None else {f"{name}.limit": limit, f"{name}.hold_out": lines_needed(corpus.corpus) - limit}),
+        **({"seed": config.seed} if limit is not None or made.keep == "sample" else {}),
     }
 
 

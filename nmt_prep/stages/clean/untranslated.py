@@ -7,6 +7,7 @@ so these corpora lose none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -229,7 +230,7 @@ def _limit(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
             work.name,
             salt_of(job.config, work.corpus.corpus),
             tuple(part.path for part, _ in work.parts),
-            limit=lines_needed(work.corpus.corpus),
+            limit=int(lines_needed(work.corpus.corpus)),
             documents=work.corpus.corpus.document is not None,
         )
         for work in corpora
@@ -245,8 +246,9 @@ def _limit(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
     yield from rewrite_parts(job, DRAWN, KEEP, corpora, task_of)
 
 
-def lines_needed(corpus: Corpus) -> int:
-    """Returns from how many lines all pairs of a corpus with a limit can be drawn."""
-    assert corpus.limit is not None
+def lines_needed(corpus: Corpus) -> float:
+    """Returns how many lines ``limit`` and ``hold_out`` of a translated corpus need; infinity for all."""
+    if corpus.translate is None or corpus.limit is None:
+        return math.inf
     needed = corpus.limit + sum(each.pairs or 0 for each in corpus.hold_out)
     return needed + sum(needed // (each.every - 1) + 1 for each in corpus.hold_out if each.every is not None)

@@ -123,18 +123,18 @@ def test_a_run_that_was_killed_translates_no_line_twice(tmp_path: Path) -> None:
 
 
 def test_members_share_the_lines_and_the_plan_counts_them(tmp_path: Path) -> None:
-    config = back_translated(tmp_path)
+    config = back_translated(tmp_path, lines(tmp_path, "n", "g", "f", "f", limit=2))
     run(config, until="compile")
     assert [vars(left) for left in runner.computed_left(config)] == [
-        {"name": "bt", "texts": 8, "stored": 0, "exact": False}
+        {"name": "bt", "texts": 10, "stored": 0, "exact": False}
     ]
     for name in ("clean-first", "clean", "line-keys", "line-compare", "line-dedup", "line-draw", "line-limit"):
         runner.run_share(config, Share(name, 0, 1))
     (left,) = runner.computed_left(config)
-    assert (left.texts, left.stored, left.exact, calls(tmp_path)) == (3, 0, True, [])
+    assert (left.texts, left.stored, left.exact, calls(tmp_path)) == (5, 0, True, [])
     assert runner.run_share(config, Share("translate", 0, 2)).ran == 1
-    run(config)
-    assert (calls(tmp_path), runner.computed_left(config)) == (["a", "b", "e"], [])
+    run(config, until="clean")
+    assert (calls(tmp_path), runner.computed_left(config)) == (["a", "b", "e", "f", "g"], [])
 
 
 def test_shares_and_workers_give_the_same_bytes(tmp_path: Path) -> None:
@@ -188,7 +188,8 @@ def test_the_lines_to_translate_and_the_seed_of_samples_are_settings(tmp_path: P
     mono = lines(tmp_path, "m", "a", limit=4, hold_out=[{"pairs": 3}], translate={"by": "bt", "keep": "sample"})
     made = {"computed": {"bt": {**TEXT, "candidates": 2}}, "sample": {"made": True}}
     settings = Clean().settings(config_of(tmp_path, mono, clean=DEDUP, **made))
-    assert (settings["splits.train.m.lines"], settings["seed"]) == ([7, 1], 1)
+    assert [settings[f"splits.train.m.{key}"] for key in ("limit", "hold_out")] == [4, 3]
+    assert settings["seed"] == 1
 
 
 @pytest.mark.parametrize(("kept", "chosen"), [("first", "a 1"), ({"best": "chrf"}, "a 3")])

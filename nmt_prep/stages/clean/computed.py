@@ -112,8 +112,7 @@ def compute(task: SliceTask, tick: Tick) -> ValueRange:
     try:
         with column.writing(task.output):
             for batch in task.batches():
-                found.append(column.numbers({side: batch.column(side) for side in column.sides}))
-                tick(len(batch))
+                found.append(column.numbers({side: batch.column(side) for side in column.sides}, tick))
             values = np.concatenate([np.zeros(0), *found])
             save_array(task.output, values)
     except ComputedError as error:

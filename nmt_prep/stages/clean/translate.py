@@ -119,14 +119,13 @@ def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
     with atomic_write(task.output) as beside, writing(task.output), pa.ipc.new_file(str(beside), schema) as file:
         for batch, lines in task.batches_in_context():
             try:
-                made = _chosen(task, batch, text.texts({real: lines}), ranking).cast(pa.string())
+                made = _chosen(task, batch, text.texts({real: lines}, tick), ranking).cast(pa.string())
             except ComputedError as error:
                 raise ComputedError(f"{task.of.name}.translate: {error}") from error
             empty, copies = pc.equal(pc.utf8_trim_whitespace(made), ""), pc.equal(made, batch.column(real))
             found = (pc.sum(each).as_py() or 0 for each in (empty, copies, pc.starts_with(made, _WRONG)))
             counts += MadeTexts(len(made), *found)
             file.write_batch(pa.record_batch([made], schema=schema))
-            tick(len(batch))
     return counts
 
 

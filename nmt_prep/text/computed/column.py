@@ -33,6 +33,7 @@ ENTRY_POINTS = "nmt_prep.rules"  # Entry point group for functions in installed 
 
 Text: TypeAlias = "Mapping[Side, pa.Array]"
 Rows: TypeAlias = "npt.NDArray[np.int64]"
+Tick: TypeAlias = "Callable[[int], None]"  # Takes a number of rows whose values are known
 _SHOWN = 60
 _ARGUMENTS = (*SIDES, "languages")
 _FORMAT = 1  # To be increased if stored values can no longer be used
@@ -149,18 +150,18 @@ class Column:
         """What has the value: a side, or ``pair``."""
         return "pair" if len(self.sides) == 2 else self.sides[0]
 
-    def numbers(self, text: Text) -> npt.NDArray[np.float64]:
+    def numbers(self, text: Text, tick: Tick = lambda _: None) -> npt.NDArray[np.float64]:
         """Returns the value of each pair or line, given the sides: float64, shape ``[pairs]``."""
-        values, places = self._values(text)
+        values, places = self._values(text, tick)
         found: npt.NDArray[np.float64] = values.to_numpy(zero_copy_only=False)[places]
         return found
 
-    def texts(self, text: Text) -> pa.Array:
+    def texts(self, text: Text, tick: Tick = lambda _: None) -> pa.Array:
         """Returns the text of each pair or line: ``large_string``, with tabs between candidates.
 
         An answer may have more or fewer candidates than promised.
         """
-        values, places = self._values(text)
+        values, places = self._values(text, tick)
         return values.take(pa.array(places))
 
     @contextmanager
@@ -225,27 +226,31 @@ class Column:
         inverse[order] = np.cumsum(new) - 1
         return _Distinct(high[new], low[new], order[new], inverse)
 
-    def _values(self, text: Text) -> tuple[pa.Array, Rows]:
-        """Returns values, and the index of each row's value."""
+    def _values(self, text: Text, tick: Tick) -> tuple[pa.Array, Rows]:
+        """Returns values, and the index of each row's value. Reports progress per row."""
         shared, distinct = self._share(), self._distinct(text)
+        rows_left = len(distinct.inverse)
         left, high, low = np.arange(len(distinct.high)), distinct.high, distinct.low
         while len(left):
             with shared.held(high[left]) as free:
                 mine, reads = left[free], shared.cache.reads
                 values, places = shared.cache.find(high[mine], low[mine])
-                made = self._compute_here(shared, text, distinct, mine[places < 0], reads)
+                made = self._compute_here(shared, text, distinct, mine[places < 0], reads, tick)
             computed = np.concatenate([left[:0], *(at for at, _ in made)])
+            rows_left -= len(computed)
             if len(computed) + int((places >= 0).sum()) == len(high) and shared.cache.reads == reads:
                 places[computed] = len(values) + np.arange(len(computed))
+                tick(rows_left)
                 return pa.concat_arrays([values, *(each for _, each in made)]), places[distinct.inverse]
             left = left[~free]
         values, places = shared.cache.find(high, low)
         if (places < 0).any():
             raise ComputedError(f"values in {shared.cache.directory} were removed while they were used; run again")
+        tick(rows_left)
         return values, places[distinct.inverse]
 
     def _compute_here(
-        self, shared: _Shared, text: Text, distinct: _Distinct, chosen: Rows, reads: int
+        self, shared: _Shared, text: Text, distinct: _Distinct, chosen: Rows, reads: int, tick: Tick
     ) -> list[tuple[Rows, pa.Array]]:
         """Computes and stores the values of some keys; returns them."""
         rows = distinct.rows[chosen]
@@ -270,6 +275,7 @@ class Column:
                     at = chosen[np.concatenate([batches[number] for number, _ in some])]
                     made.append((at, pa.concat_arrays([values for _, values in some])))
                     shared.cache.add(distinct.high[at], distinct.low[at], made[-1][1], reads)
+                    tick(len(at))
         return made
 
     def _lines(self, text: Text) -> pa.Array:

@@ -59,8 +59,9 @@ def calls(directory: Path) -> list[str]:
 
 
 def test_each_distinct_text_is_computed_once(tmp_path: Path) -> None:
-    made = column(tmp_path, LENGTH)
-    assert made.numbers(pairs(["a", "bc", "a", "d\te"], ["x", "y", "x", "é"])).tolist() == [3, 4, 3, 5]
+    made, ticks = column(tmp_path, LENGTH), list[int]()
+    assert made.numbers(pairs(["a", "bc", "a", "d\te"], ["x", "y", "x", "é"]), ticks.append).tolist() == [3, 4, 3, 5]
+    assert ticks == [3, 1]  # what is computed is reported at once
     assert calls(tmp_path) == ["start", "'a\\tx'", "'bc\\ty'", "'d e\\té'"]
     assert made.numbers(pairs(["f", "bc"], ["x", "y"])).tolist() == [3, 4]
     assert calls(tmp_path)[4:] == ["'f\\tx'"]  # it was kept running

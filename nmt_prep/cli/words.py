@@ -11,6 +11,7 @@ import typer
 from nmt_prep.cli import delayed_imports
 from nmt_prep.cli.interrupts import interruptible
 from nmt_prep.cli.shared_options import STANDARD_INPUT, STANDARD_OUTPUT, ThreadsOption, check_outputs
+from nmt_prep.text import STEPS
 
 with delayed_imports():
     from nmt_prep.base import artefacts, columns, runtime
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from nmt_prep.text.chain import Chain
 
 _LANGUAGE = "The language of the text, such as de."
-_STEP = "A step in YAML, such as moses, 'moses: {aggressive: true}' or 'truecase: model.de'; repeatable, in this order."
+_STEP = (
+    "A step in YAML, such as moses, 'moses: {aggressive: true}' or 'truecase: model.de'; repeatable, in this order. "
+    f"Steps (docs/words.md, docs/cleaning.md): {', '.join(STEPS)}."
+)
 _UNDO = "Undo the steps, the last one first, to get text from words."
 _TRAIN = "Write the usual case of each word of the tokens to this file, instead of text to standard output."
 _FIRST = "Also count words at the beginning of sentences for --train-truecaser, as --possiblyUseFirstToken."

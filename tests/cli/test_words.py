@@ -19,6 +19,15 @@ def steps(tmp_path: Path) -> list[str]:
     return ["words", "--language", "en", "--step", step]
 
 
+def test_the_help_text_lists_all_steps() -> None:
+    listed = " ".join(nmt_prep("words", "--help").stdout.split()).partition("cleaning.md): ")[2].partition(".")[0]
+    assert listed == (
+        "bidi_marks, control, detokenize, fugashi, han, html_entities, ligatures, lowercase, mojibake, moses, nfc, "
+        "non_printing, pipes, program, punctuation, python, replace, rjieba, soft_hyphens, truecase, unescape, "
+        "unicode_punctuation, whitespace, width, wiki"
+    )
+
+
 def test_words_and_back(steps: list[str], tmp_path: Path) -> None:
     done = nmt_prep(*steps, "--step", "lowercase", stdin=TEXT.encode())
     tokens = "dr. fox said : &quot; it &apos;s a well @-@ known a &#124; b , no. 5 . &quot;\nthe fox\n"

@@ -17,12 +17,12 @@ from nmt_prep.cleaning.presets import is_off
 from nmt_prep.config.file import parse_yaml, text_of
 from nmt_prep.runs.checks.load import check_config
 from nmt_prep.stages.clean import Clean
-from nmt_prep.text.steps import BUILT_IN
+from nmt_prep.text import STEPS
 
 Keys: TypeAlias = "tuple[str, ...]"
 
 _CODE = frozenset({"program", "python"})  # Rules that run code
-_SAFE_STEPS = frozenset(BUILT_IN) - _CODE - {"fugashi"}
+_SAFE_STEPS = frozenset(STEPS) - _CODE - {"fugashi"}
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")
 

@@ -6,7 +6,6 @@ of the step, and its value a subclass of :class:`~nmt_prep.text.step.Step`.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -17,12 +16,10 @@ import pyarrow as pa
 from nmt_prep.base.errors import TokenizerError
 from nmt_prep.config import Section
 from nmt_prep.config.problems import checked_options, did_you_mean
+from nmt_prep.text import STEPS
 from nmt_prep.text.step import Step, StepContext
 
 GROUP = "nmt_prep.steps"
-
-BUILT_IN = tuple(module.name for module in pkgutil.iter_modules(__path__))
-"""The names of this package's steps. A step's module is loaded when the step is made."""
 
 
 def parse_step(spec: object) -> tuple[str, type[Step[Any]], Section]:
@@ -71,14 +68,14 @@ class Untrusted(Step[Section]):
 
 
 def _kind(name: str) -> type[Step[Any]]:
-    if name in BUILT_IN:
+    if name in STEPS:
         module = import_module(f"{__name__}.{name}")
         kinds = (kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Step))
         (found,) = (kind for kind in kinds if kind.__module__ == module.__name__)
         return found
     installed = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in installed:
-        known = [*BUILT_IN, *sorted(installed)]
+        known = [*STEPS, *sorted(installed)]
         raise ValueError(f"there is no step {name!r}{did_you_mean(name, known)} (steps: {', '.join(known)})")
     try:
         return cast("type[Step[Any]]", installed[name].load())

@@ -118,11 +118,7 @@ class Cleaner:
         except ValueError as error:
             problems = (f"clean.fix: {line}, for the corpus {corpus}" for line in str(error).splitlines())
             raise CleaningError("\n".join(problems)) from error
-        several = isinstance(cleaning.fix, Mapping)
-        self._labels = {
-            side: [f"{label}.{side}" if several else label for label in chain.labels]
-            for side, chain in self._chains.items()
-        }
+        self._labels = labels_of(cleaning, self._chains)
         self.repaired: dict[str, list[RepairedLine]] = {}  # the first lines that each fix altered
         self._known: Mapping[Side, KnownLines] = {side: KnownLines() for side in context.sides}
         self._order = sorted(range(len(self.rules)), key=lambda number: bool(self.rules[number].computed))
@@ -260,6 +256,12 @@ def chains_of(cleaning: Cleaning, context: Context) -> dict[Side, Chain]:
         side: Chain.of(steps_of(cleaning.fix, side), StepContext(context.language(side), context.base_dir))
         for side in context.sides
     }
+
+
+def labels_of(cleaning: Cleaning, chains: Mapping[Side, Chain]) -> dict[Side, list[str]]:
+    """Returns what counts and reports call each side's fixes."""
+    several = isinstance(cleaning.fix, Mapping)
+    return {side: [f"{label}.{side}" if several else label for label in chain.labels] for side, chain in chains.items()}
 
 
 def _first_reasons(failed: Mask) -> npt.NDArray[np.int16]:

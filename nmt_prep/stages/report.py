@@ -28,6 +28,7 @@ from nmt_prep.reporting.report_tables import LEARNED_RULES, render_text
 from nmt_prep.reporting.sections.flow import corpus_flow
 from nmt_prep.reporting.sections.provenance import shown_config, shown_settings, signature
 from nmt_prep.stages.clean import Clean
+from nmt_prep.stages.clean.cleaned_corpora import cleaned_corpora
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.divide import Divide, counts_of
 from nmt_prep.stages.download import (
@@ -59,7 +60,7 @@ class Report(Stage[NoOutput, None]):
     reads = (Download, Compile, Sample, Vocabulary, Encode)
     observes = True
     observed = Warnings
-    version = 6
+    version = 7
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         later: tuple[type[AnyStage], ...] = pair_stages(config)[1:]  # all but compile
@@ -115,7 +116,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
     text = _in_order(config, profile["corpora"])
     digests = {key: file.sha256 for key, file in downloads.items()}
     documents = Sentences().applies(config)
-    return {
+    summary = {
         "schema": SCHEMA,
         "name": info.name,
         "languages": info.languages.model_dump(),
@@ -157,6 +158,28 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
             "records": {name: [shard.sha256 for shard in info.splits[name].shards] for name in config.splits},
         },
     }
+    if config.clean is not None:
+        _sort_fixes(config, summary)
+    return summary
+
+
+def _sort_fixes(config: Config, summary: Json) -> None:
+    """Puts each corpus's fixes in the config's order; manifests list them by name."""
+    from nmt_prep.cleaning.cleaner import chains_of, labels_of  # noqa: PLC0415  (loads all rules)
+
+    for each in cleaned_corpora(config):
+        labels = labels_of(each.cleaning, chains_of(each.cleaning, each.context(config)))
+        sides = each.cleaning.fix if isinstance(each.cleaning.fix, Mapping) else labels
+        order = [label for side in sides for label in labels.get(side, ())]
+        _sort(summary["repaired"].get(each.split, {}), each.corpus.name, order)
+        for section, key in (("flow", "fixed"), ("clean", "altered"), ("untranslated", "altered")):
+            _sort(summary.get(section, {}).get(each.split, {}).get(each.corpus.name, {}), key, order)
+
+
+def _sort(facts: Json, key: str, order: Sequence[str]) -> None:
+    if key in facts:
+        places = {name: order.index(name) if name in order else -1 for name in facts[key]}
+        facts[key] = {name: facts[key][name] for name in sorted(places, key=places.__getitem__)}
 
 
 def _rows(job: Job, info: DatasetInfo) -> Json:

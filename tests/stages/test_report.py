@@ -32,7 +32,9 @@ def test_the_report_compares_the_vocabulary_with_others(tmp_path: Path) -> None:
 
 def test_the_report_in_words(tmp_path: Path) -> None:
     write_corpus(tmp_path)
-    nmt_prep.run(corpus_config(tmp_path / "run"))
+    fixes = [{"replace": {"pattern": "absent", "label": each}} for each in "ba"]
+    clean = {"preset": "none", "fix": {"target": fixes, "source": fixes}}
+    nmt_prep.run(corpus_config(tmp_path / "run", clean=clean))
     lines = (tmp_path / "run" / "report" / "summary.txt").read_text("utf-8").splitlines()
     assert lines[0] == "small: en → zh"
     assert lines[1].startswith("nmt_prep:0.1.0|pair:en-zh|train:300.")
@@ -40,19 +42,23 @@ def test_the_report_in_words(tmp_path: Path) -> None:
     assert ["train/x", "301", "300", "99.7%"] in [line[:4] for line in table]
     assert ["dev/y", "20", "20", "100.0%"] in [line[:4] for line in table]
     assert ["train/x", "reading", "empty_target", "1", "0.3%"] in table
-    assert ["pieces", "112"] in [line[:2] for line in table]
+    assert ["pieces", "111"] in [line[:2] for line in table]
+    repaired = ["b.target", "a.target", "b.source", "a.source"]  # in the config's order
+    assert [line[-2] for line in table[table.index(["repaired", "text", "fix", "lines"]) + 1 :][:4]] == repaired
+    summary = json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())
+    assert [*summary["flow"]["train"]["x"]["fixed"]] == [*summary["clean"]["train"]["x"]["altered"]] == repaired
     warning = (
-        "the source vocabulary has 112 pieces, but 200 were requested (vocab.size): the sample gives no more; "
+        "the source vocabulary has 111 pieces, but 200 were requested (vocab.size): the sample gives no more; "
         "sample more text (sample.bytes_per_corpus) or request fewer"
     )
     assert lines[3] == f"warning: {warning}"
-    assert json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())["warnings"][0] == {
+    assert summary["warnings"][0] == {
         "code": "small_vocabulary",
         "text": warning,
         "corpus": None,
         "split": None,
         "side": "source",
-        "value": 112.0,
+        "value": 111.0,
         "share": None,
         "stage": "vocab",
     }

@@ -411,15 +411,18 @@ class Config(Section):
             wanted = f"set it to {sides[0]}" if len(sides) == 1 else "set it to source or target, the side to keep"
             yield f": computed.{made.by}.input is {value.input or 'pair'}; {wanted}"
         if made.keep != "first" and value.candidates == 1:
-            yield f".keep chooses among candidates, and computed.{made.by}.candidates is 1"
+            yield f".keep chooses among candidates, and computed.{made.by}.candidates is 1; raise it"
         if made.context and corpus.document is None:
             yield ".context takes lines of the same document; give document, the name of each line's document"
         number = self.computed.get(made.best)
         if made.best == "chrf":
             if len(sides) == 1:
-                yield ".keep: chrf compares candidates with the side that they replace, and the corpus has none"
+                yield (
+                    ".keep: chrf compares candidates with the side that they replace, and the corpus has none; name a "
+                    "value of computed, or use first or sample"
+                )
         elif made.best and (number is None or number.output != "number" or number.input not in (None, "pair")):
-            yield f".keep names {made.best!r}, which is no number of pairs in the section computed"
+            yield f".keep names {made.best!r}; name a value of computed with output: number and input: pair, or chrf"
 
     def _computed_problems(self) -> Iterator[str]:
         for name, value in self.computed.items():
@@ -507,12 +510,13 @@ class Config(Section):
         return tuple(side for side in SIDES if value.input == side)
 
     def made_side(self, corpus: Corpus) -> dict[str, str]:
-        """Returns the corpus side that a program makes, the value's name, the program and its version."""
+        """Returns the corpus side that a program makes, the value's name, the program and its version, and `keep`."""
         if corpus.translate is None:
             return {}
         (side,) = (side for side in SIDES if side not in self.real_sides(corpus))
         value = self.computed[corpus.translate.by]
         facts = {"side": side, "value": corpus.translate.by, "program": value.name, "version": value.version}
+        facts |= {"keep": corpus.translate.best or str(corpus.translate.keep)} if value.candidates > 1 else {}
         return {name: text for name, text in facts.items() if text}
 
     @property

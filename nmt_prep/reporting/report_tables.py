@@ -64,14 +64,19 @@ def stage_rows(stages: Iterable[Json]) -> list[list[str | int]]:
     ]
 
 
+def origin_notes(facts: Json) -> list[str]:
+    """Returns a corpus's tags, and the side that a program made."""
+    notes = [f"{side} tag {piece}" for side, piece in facts.get("tag", {}).items()]
+    return notes + [f"{made['side']} made by {made['value']}" for made in [facts.get("made")] if made]
+
+
 def corpora_table(summary: Json) -> Table:
     """Returns each corpus's size before and after preparation."""
     rows = []
     for split, corpus, flow in corpora(summary["flow"]):
         facts = summary["corpora"][split][corpus]
         encoded = flow["encoded"] or {"pairs": 0, "source_tokens": 0, "target_tokens": 0}
-        notes = [f"{side} {piece}" for side, piece in facts.get("tag", {}).items()]
-        notes += [f"{made['side']} made by {made['value']}" for made in [facts.get("made")] if made]
+        notes = origin_notes(facts)
         rows.append(
             [
                 f"{split}/{corpus}",
@@ -96,12 +101,12 @@ def translation_table(summary: Json) -> Table:
         texts = summary["translations"][split][corpus]
         made = texts["by"]
         dropped = ", ".join(f"{reason} {number:,}" for reason, number in counts["dropped"].items() if number)
-        program = f"{made['program']}{', version ' * ('version' in made)}{made.get('version', '')}"
+        program = ", ".join([made["program"], *(f"{key} {made[key]}" for key in ("version", "keep") if key in made)])
         pairs = summary["clean"][split][corpus]["pairs_out"]
         faults = [texts[what] for what in ("empty", "copies", "miscounted")]
         numbers = [counts["pairs_in"], dropped or "none", texts["texts"], *faults, pairs]
         rows.append([f"{split}/{corpus}", *numbers, f"{made['value']} ({program})"])
-    head = ["corpus", "lines", "dropped before", "translated", "empty", "copies", "miscounted", "pairs left", "by"]
+    head = ["corpus", "lines", "dropped before", "translated", "empty", "copies", "wrong count", "pairs left", "by"]
     return Table("Translations", head, rows, (0, 2, 8))
 
 

@@ -125,9 +125,10 @@ def trace(config: Config, split: str, where: str, *, pieces: bool) -> tuple[Row,
     check_current(config, Encode, "the records")
     lineage = Lineage(outputs, split)
     row = asdict(lineage.trace(lineage.record(where)))
-    made = {corpus.name: config.made_side(corpus) for corpus in config.splits.get(split, ())}
-    if facts := made.get(row["corpus"]):
-        row["made"] = facts
+    directed = {corpus.name: corpus for corpus in (config.directed(split) if split in config.splits else ())}
+    if known := directed.get(row["corpus"]):
+        facts = {"made": config.made_side(known), "tag": known.tags}
+        row |= {name: fact for name, fact in facts.items() if fact}
     home, _, corpus = corpus_of(config, split, row["corpus"])
     if config.cleans(home):
         fixes = _fixes_of(outputs, Wanted(home, corpus.name, row["row"], None, 1, None, pieces=False))

@@ -113,10 +113,12 @@ def _print_trace(config: Config, split: str, where: str, *, pieces: bool, as_jso
     for place in traced["files"]:
         table.add_row("file", f"{cell(place['file'], _CUT)}, {place['unit']} {place['number']:,}")
     if made := traced.get("made"):
-        version = f", version {made['version']}" if "version" in made else ""
+        more = "".join(f", {name} {cell(made[name], _CUT)}" for name in ("version", "keep") if name in made)
         table.add_row(
-            "made", f"the {made['side']}, by {cell(made['value'], _CUT)}: {cell(made['program'], _CUT)}{version}"
+            "made", f"the {made['side']}, by {cell(made['value'], _CUT)}: {cell(made['program'], _CUT)}{more}"
         )
+    if tag := traced.get("tag"):
+        table.add_row("tag", ", ".join(f"{piece} before the {side}" for side, piece in tag.items()))
     for fix in traced.get("fixes", ()):
         table.add_row("fix", f"{fix['fix']}, {fix['side']}: “{_text(fix['before'])}” to “{_text(fix['after'])}”")
     for name in (*SIDES, *(name for name in traced if name.endswith("_pieces"))):

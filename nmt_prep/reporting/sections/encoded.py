@@ -25,6 +25,7 @@ from nmt_prep.reporting.report_tables import (
     cut_word_table,
     document_table,
     language_table,
+    origin_notes,
     packing_table,
     row_table,
     segment_table,
@@ -152,12 +153,13 @@ def examples(
     """Yields the content of the examples section, with up to ``most`` random pairs per corpus."""
     known = {} if known is None else known
     yield explanation(
-        "Random pairs as training sees them, and the longest ones. Below each text are its pieces; long texts are cut."
+        "Random pairs, and the longest ones, with their pieces. Tags are in the headings; long texts are cut."
     )
     for split, corpus, text in corpora(summary["text"]):
         if not text["examples"]:
             continue
         where = f"{split}/{corpus}"
+        notes = origin_notes(summary["corpora"].get(split, {}).get(corpus, {}))
         random, longest = text["examples"][:most], text["longest"][: max(most // 3, 1)]
         pieces = max(longest[0]["length"].values())
         lists = {f"{len(random)} random pairs": random, f"the longest pairs, up to {pieces:,} pieces": longest}
@@ -167,7 +169,8 @@ def examples(
                 if key not in known:
                     known[key] = el("li", (_example(summary, pair, side) for side in SIDES))
             shown = (known[key] for key in keys)
-            yield behind(f"{where}: {name}", el("ol", shown, class_="examples"), class_="texts", data_corpus=where)
+            label = "; ".join([f"{where}: {name}", *notes])
+            yield behind(label, el("ol", shown, class_="examples"), class_="texts", data_corpus=where)
 
 
 def _example(summary: Json, pair: Json, side: str) -> Markup:

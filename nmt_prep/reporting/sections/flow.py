@@ -113,7 +113,10 @@ def section(summary: Json) -> Iterator[Content]:
     yield corpora_table(summary).markup()
     if summary.get("untranslated"):
         yield el("h3", "Translations")
-        yield explanation("Lines that a program translated: what was dropped before, and the pairs that cleaning left.")
+        yield explanation(
+            "Lines dropped before translation, bad translations, and the pairs left after cleaning. A copy is equal to "
+            "its line. A wrong count is an answer with more or fewer texts than candidates."
+        )
         yield translation_table(summary).markup()
     if summary.get("pairs"):
         yield el("h3", "Language pairs")

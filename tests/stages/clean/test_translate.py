@@ -165,6 +165,7 @@ def test_a_candidate_replaces_the_target(tmp_path: Path, keep: object, made: Any
     assert cleaned(config) == [*zip("abc", chosen, strict=True)]
     assert (tmp_path / "run" / "sample" / "target.txt").read_text().splitlines() == chosen
     assert config.model_dump(mode="json")["splits"]["train"][0]["translate"]["keep"] == keep
+    assert config.made_side(config.splits["train"][0])["keep"] == (keep["best"] if isinstance(keep, dict) else keep)
 
 
 @pytest.mark.parametrize("size", [1, 2, 9])
@@ -241,7 +242,7 @@ def test_chrf_is_that_of_sacrebleu(text: str, reference: str, percent: float) ->
         (
             {"translate": {"by": "bt", "keep": {"best": "x"}}},
             {"computed": {"bt": {**TEXT, "candidates": 2}}},
-            "keep names 'x', which is no number of pairs",
+            "keep names 'x'; name a value of computed with output: number",
         ),
         (
             {},
@@ -281,11 +282,13 @@ def test_provenance_and_faults_are_shown(tmp_path: Path) -> None:
     info = json.loads((tmp_path / "run" / "records" / "dataset.json").read_text())
     assert [corpus.get("made") for corpus in info["corpora"]["train"]] == [made, None]
     row, _ = viewing.trace(config, "train", "m:12", pieces=False)
-    assert (row["source"], row["target"], row["made"], row["row"]) == ("B", "b", made, 12)
+    assert [row[key] for key in ("source", "target", "made", "row", "tag")] == ["B", "b", made, 12, {"source": "<BT>"}]
     text = (tmp_path / "run" / "report" / "summary.txt").read_text()
     table = [line.split() for line in text.splitlines() if "python3" in line]
     assert table == [["train/m", "13", "none", "13", "10", "1", "0", "3", "bt", "(python3", "toy.py,", "version", "7)"]]
     assert "10 of 13 translations are empty; check the program of translate" in text
+    page = (tmp_path / "run" / "report" / "index.html").read_text()
+    assert "train/m: 3 random pairs; source tag &lt;BT&gt;; source made by bt" in page
 
 
 def test_lines_are_compared_with_both_directions_of_their_languages(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ from nmt_prep.stages.clean.cleaned_corpora import (
     CorpusWork,
     cleaned_corpora,
     is_deduplicated,
+    rewrite_parts,
     section_of,
     spill_directory,
 )
@@ -110,7 +111,7 @@ class DropTask(PartTask):
     number: int  # number of the part in its split
     dropped: Dropped  # the files with the dropped pairs, by reason
     corpora: tuple[str, ...]  # corpus name of each part in the split
-    documents: bool  # True if duplicates in documents stay as context
+    documents: bool = False  # True if duplicates in documents stay as context
 
 
 def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
@@ -258,22 +259,13 @@ def deduplicate(
                 marked = "near"
                 yield from _mark(NEAR_MARK, marked, splits)
     documents = job.config.documents is not None
-    tasks: dict[str, list[DropTask]] = {work.name: [] for work in corpora if this in work.passes}
-    for split in splits:
-        for part in split.parts:
-            tasks[part.task.of.name].append(
-                DropTask(
-                    **vars(part.task),
-                    number=part.number,
-                    dropped=split.dropped,
-                    corpora=split.corpora,
-                    documents=documents,
-                )
-            )
-    results = yield from DROP[this].run_groups(tasks, sum(split.pairs for split in splits))
-    for work in corpora:
-        if this in work.passes:
-            work.passed(job, this, results[work.name])
+    compared = {part.task.key: (split, part.number) for split in splits for part in split.parts}
+
+    def task_of(_: CorpusWork, task: PartTask) -> DropTask:
+        split, number = compared[task.key]
+        return DropTask(**vars(task), number=number, dropped=split.dropped, corpora=split.corpora, documents=documents)
+
+    yield from rewrite_parts(job, this, DROP[this], [work for work in corpora if this in work.passes], task_of)
     return splits
 
 
@@ -293,7 +285,10 @@ def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork], this: 
 
 def _compare(job: Job, comparison: Comparison, splits: Sequence[ComparedSplit], marked: str | None) -> Rounds[None]:
     step = STEPS[comparison.compared]
-    tasks = {split.name: _decisions(job, split, comparison, marked) for split in splits}
+    tasks = {
+        split.name: decide_tasks(job, step.decide, split, comparison, [part.number for part in split.parts], marked)
+        for split in splits
+    }
     total = sum(part.file.pairs for split in splits for part in split.parts)
     results = yield from step.decide.run_groups(tasks, total)
     for split in splits:
@@ -305,12 +300,19 @@ def _compare(job: Job, comparison: Comparison, splits: Sequence[ComparedSplit], 
             split.clusters = merged_clusters([part.clusters for part in decided])
 
 
-def _decisions(job: Job, split: ComparedSplit, comparison: Comparison, marked: str | None) -> list[DecideTask]:
-    parts = tuple(part.number for part in split.parts)
+def decide_tasks(
+    job: Job,
+    which: Round[DecideTask, Decided],
+    split: ComparedSplit,
+    comparison: Comparison,
+    parts: Sequence[int],
+    marked: str | None = None,
+) -> list[DecideTask]:
+    """Returns the tasks that compare the pairs of parts in a split; ``marked`` as in :class:`SpilledRange`."""
     return [
         DecideTask(
-            f"{STEPS[comparison.compared].decide.name}-{split.name}-{number:04d}",
-            SpilledRange(split.directory, comparison, parts, split.bits, number, marked),
+            f"{which.name}-{split.name}-{number:04d}",
+            SpilledRange(split.directory, comparison, tuple(parts), split.bits, number, marked),
             split.numbers,
             job.task_memory,
             split.directory / f"{comparison.compared}-{number:04d}.drops",

@@ -11,14 +11,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from nmt_prep.base.sides import OTHER, Side
 from nmt_prep.cleaning.dedup.records import Comparison, Group
-from nmt_prep.cleaning.dedup.spill import Corpora, SpilledRange, SpillFiles, SpillWriter
+from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
 from nmt_prep.cleaning.presets import Cleaning, effective_dedup
 from nmt_prep.cleaning.rejects import Verdict, dropped_counts
 from nmt_prep.config import Config, Corpus
@@ -37,8 +37,8 @@ from nmt_prep.stages.clean.cleaned_corpora import (
     section_of,
     spill_directory,
 )
-from nmt_prep.stages.clean.comparing import Ranges
-from nmt_prep.stages.clean.duplicates import Decided, DecideTask, DropTask, decide, drop_pairs
+from nmt_prep.stages.clean.comparing import ComparedSplit, Ranges
+from nmt_prep.stages.clean.duplicates import Decided, DecideTask, DropTask, decide, decide_tasks, drop_pairs
 from nmt_prep.stages.clean.parts import PartOutput, PartResult, PartTask, part_round
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.drawing import LIMIT, STAYS, Draw, DrawTask, draw, salt_of
@@ -112,114 +112,73 @@ def drop_lines(job: Job, corpora: Sequence[CorpusWork], keys: Mapping[str, Range
         return
     taking = [work for work in corpora if LINES in work.passes]
     places = {work.name: (work.split, work.corpus.corpus.pair, work.corpus.sides[0]) for work in taking}
-    compared = {place: _LineComparison.of(job, *place, corpora, keys) for place in places.values()}
-    yield from KEYS.run(task for comparison in compared.values() for task in comparison.tasks)
-    yield from DECIDE.run(task for comparison in compared.values() for task in comparison.decisions(job))
-    yield from rewrite_parts(job, LINES, DROP, taking, lambda work, task: compared[places[work.name]].drop(work, task))
+    compared = {place: _compare(job, *place, corpora, keys) for place in places.values()}
+    yield from KEYS.run(task for each in compared.values() for task in each.keys.values())
+    yield from DECIDE.run(task for each in compared.values() for task in each.decisions)
+
+    def task_of(work: CorpusWork, task: PartTask) -> DropTask:
+        found = compared[places[work.name]]
+        number, split = found.keys[task.part.path].spill.part, found.split
+        return DropTask(**vars(task), number=number, dropped=split.dropped, corpora=split.corpora)
+
+    yield from rewrite_parts(job, LINES, DROP, taking, task_of)
     yield from _limit(job, [work for work in corpora if DRAWN in work.passes])
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """A corpus's lines on one side."""
-
-    name: str  # key of the corpus in the config
-    side: Side
-    parts: tuple[PairFile, ...]  # the parts that still have lines
-    numbers: Mapping[str, int]  # the number of each part, by the start of its name
-
-
-@dataclass(frozen=True)
-class _LineComparison:
+class _LineComparison(NamedTuple):
     """The lines that a split's one-sided corpora in a language pair are compared with."""
 
-    label: str  # for names of tasks
-    split: str
-    side: Side
-    directory: Path
-    comparison: Comparison
-    bits: int
-    lines: list[_Lines]
+    split: ComparedSplit
+    keys: dict[Path, KeysTask]  # the task of each part
+    decisions: list[DecideTask]
 
-    @classmethod
-    def of(
-        cls,
-        job: Job,
-        split: str,
-        pair: LanguagePair | None,
-        side: Side,
-        corpora: Sequence[CorpusWork],
-        keys: Mapping[str, Ranges],
-    ) -> _LineComparison:
-        """Makes a comparison; of equal lines the first one stays, so corpora that lose none come first."""
-        lines, count = list[_Lines](), 0
-        for corpus, compiled, left in _compared(job, split, corpora):
-            own = corpus.corpus.pair
-            read = side if own == pair else OTHER[side]  # from a corpus in the opposite direction
-            if own not in (pair, pair and pair.reverse) or read not in job.config.real_sides(corpus.corpus):
-                continue
-            if own == pair or not corpus.untranslated:
-                numbers = {part.path.stem: count + number for number, part in enumerate(compiled)}
-                lines.append(_Lines(corpus.name, read, left, numbers))
-                count += len(numbers)
-        comparison = Comparison(side, effective_dedup(section_of(job.config)).keys, (), 1)
-        label = f"{split}-{pair or 'all'}-{side}"
-        directory = spill_directory(job, split) / f"lines-{label}"
-        return cls(label, split, side, directory, comparison, keys[split].bits, lines)
 
-    @property
-    def tasks(self) -> Iterator[KeysTask]:
-        for lines in self.lines:
-            for part in lines.parts:
-                number = lines.numbers[part.path.stem]
-                group = Group(exchanged=lines.side != self.side)
-                files = SpillFiles(self.directory, number, (self.comparison,), self.bits, group)
-                yield KeysTask(f"{KEYS.name}-{self.label}-{number:05d}", part.path, lines.side, files)
-
-    @property
-    def corpora(self) -> tuple[str, ...]:
-        """The corpus name of each part."""
-        return tuple(lines.name.rpartition(f"splits.{self.split}.")[2] for lines in self.lines for _ in lines.numbers)
-
-    def decisions(self, job: Job) -> Iterator[DecideTask]:
-        names = [*dict.fromkeys(self.corpora)]
-        corpora = Corpora(tuple(names.index(name) for name in self.corpora), len(names))
-        parts = tuple(task.spill.part for task in self.tasks)
-        for number, output in enumerate(self.dropped if parts else ()):
-            records = SpilledRange(self.directory, self.comparison, parts, self.bits, number, None)
-            key = f"{DECIDE.name}-{self.label}-{number:04d}"
-            yield DecideTask(key, records, corpora, job.task_memory, output)
-
-    @property
-    def dropped(self) -> tuple[Path, ...]:
-        """The files of dropped lines."""
-        return tuple(self.directory / f"{number:04d}.drops" for number in range(1 << self.bits))
-
-    def drop(self, work: CorpusWork, task: PartTask) -> DropTask:
-        """Returns the task that drops lines of a part."""
-        (lines,) = (lines for lines in self.lines if lines.name == work.name)
-        number, dropped = lines.numbers[task.part.path.stem], {DUPLICATE_LINE: self.dropped}
-        return DropTask(**vars(task), number=number, dropped=dropped, corpora=self.corpora, documents=False)
+def _compare(
+    job: Job,
+    name: str,
+    pair: LanguagePair | None,
+    side: Side,
+    corpora: Sequence[CorpusWork],
+    ranges: Mapping[str, Ranges],
+) -> _LineComparison:
+    """Returns a comparison; of equal lines the first one stays, so corpora that lose none come first."""
+    label, bits = f"{name}-{pair or 'all'}-{side}", ranges[name].bits
+    directory = spill_directory(job, name) / f"lines-{label}"
+    comparison = Comparison(side, effective_dedup(section_of(job.config)).keys, (), 1)
+    names, keys = list[str](), dict[Path, KeysTask]()
+    for corpus, parts in _compared(job, name, corpora):
+        own = corpus.corpus.pair
+        read = side if own == pair else OTHER[side]  # from a corpus in the opposite direction
+        if own not in (pair, pair and pair.reverse) or read not in job.config.real_sides(corpus.corpus):
+            continue
+        if own == pair or not corpus.untranslated:
+            for number, part in enumerate(parts, len(keys)):
+                spill = SpillFiles(directory, number, (comparison,), bits, Group(exchanged=read != side))
+                keys[part.path] = KeysTask(f"{KEYS.name}-{label}-{number:05d}", part.path, read, spill)
+                names.append(corpus.name.removeprefix(f"splits.{name}."))
+    split = ComparedSplit(label, directory, tuple(names), [], bits)
+    decisions = decide_tasks(job, DECIDE, split, comparison, range(len(keys)))
+    split.dropped[DUPLICATE_LINE] = tuple(task.output for task in decisions)
+    return _LineComparison(split, keys, decisions)
 
 
 def _compared(
     job: Job, split: str, corpora: Sequence[CorpusWork]
-) -> Iterator[tuple[CleanedCorpus, Sequence[PairFile], tuple[PairFile, ...]]]:
-    """Yields the corpora to compare, their compiled parts, and those that still have lines: real pairs come first."""
+) -> Iterator[tuple[CleanedCorpus, Sequence[PairFile]]]:
+    """Yields the corpora to compare, and their parts that still have lines: real pairs come first."""
     config, compiled, directory = job.config, job.read(Compile).parts, job.directory_of(Compile)
-    left = {work.name: tuple(part for part, _ in work.parts) for work in corpora}
-    works = [work for work in corpora if work.split == split and is_deduplicated(config, work.corpus.corpus)]
-    for work in (work for work in works if not work.corpus.untranslated):
-        yield work.corpus, work.compiled, left[work.name]
-    for other, others in config.own_splits.items():
-        for number, corpus in enumerate(others if other != split else ()):
-            parts = tuple(part.below(directory) for part in compiled[other] if part.corpus == corpus.name)
-            if corpus.translate is None and corpus.role == "parallel":
-                made = CleanedCorpus(other, number, corpus, Cleaning(()))
-                yield made, parts, left.get(made.name, parts)
-    untranslated = (work for work in works if work.corpus.untranslated)
-    for work in sorted(untranslated, key=lambda work: len(work.corpus.sides) == 1):  # those with one side come last
-        yield work.corpus, work.compiled, left[work.name]
+    left = {work.name: [part for part, _ in work.parts] for work in corpora}
+    own = [work.corpus for work in corpora if work.split == split and is_deduplicated(config, work.corpus.corpus)]
+    others = [
+        CleanedCorpus(other, number, corpus, Cleaning(()))
+        for other, each in config.own_splits.items()
+        for number, corpus in enumerate(each)
+        if other != split and corpus.translate is None and corpus.role == "parallel"
+    ]
+    # Lines without pairs come last.
+    for corpus in sorted((*own, *others), key=lambda each: (each.untranslated, len(each.sides) == 1)):
+        parts = [part for part in compiled[corpus.split] if part.corpus == corpus.corpus.name]
+        yield corpus, left.get(corpus.name, [part.below(directory) for part in parts])
 
 
 def _limit(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:

@@ -27,12 +27,13 @@ INTRODUCTION = """\
 <!-- Written by scripts/make_config_reference.py; do not edit. -->
 
 A config is one YAML 1.2 file. This page lists all its keys; [configs/](../configs) contains complete files to start
-from. Unknown keys and values that are not allowed are errors, and the message lists all of them.
+from. Unknown keys and invalid values are errors, and the message lists all of them.
 
-- `nmt-prep schema` prints the JSON schema, with which editors complete and check the YAML.
+- `nmt-prep schema` prints a JSON schema, so that editors can complete and check the YAML.
 - A dot leads into a mapping: `dedup.keep` is the key `keep` in `dedup`. A `*` stands for any name, and `[]` for each
   item in a list.
 - Each key has an anchor: `config.md#clean.dedup.keep` links to a section's key, `config.md#seed` to a top-level key.
+- If *Default* is empty, it is `null`, or the default of the section in *Type*.
 
 ## Amounts
 
@@ -68,7 +69,7 @@ class Row(NamedTuple):
 
     def joined(self, row: Row) -> Row:
         """Returns the row of the keys of both rows."""
-        return self._replace(keys=self.keys + row.keys, examples=self.examples + row.examples)
+        return self._replace(keys=self.keys + row.keys, examples=(*dict.fromkeys(self.examples + row.examples),))
 
     def __str__(self) -> str:
         cells = (", ".join(self.keys), self.kind, self.default, ", ".join(self.examples), self.meaning)
@@ -120,11 +121,19 @@ class Reference:
             link = "" if name in self.headings else f'<a id="{name}"></a>'
             default = _default(value, key in section.model.get("required", ()))
             kind = type_of(allowed, default) + (f" ({', '.join(links)})" if links else "")
-            kind, text = (f"as [{same[0]}](#{same[0]})", "") if same else (kind, sentence(meaning))
-            yield Row((f"{link}`{start}{key}`",), kind, default, (f"`{shown}`",), text)
+            row = Row(
+                (f"{link}`{start}{key}`",), kind, default.replace("`null`", ""), (f"`{shown}`",), sentence(meaning)
+            )
+            yield row._replace(kind=f"as {self._alike(same[0])}", default="", examples=(), meaning="") if same else row
             if inner is not None:
                 suffix = re.sub(r"^.*?(?=(\[\]|\.\*)*$)", "", inner.heading)
                 yield from self._rows(inner, f"{start}{key}{suffix}.")
+
+    def _alike(self, name: str) -> str:
+        """Returns a link to the section of a key with the same meaning, or to the key if the section has no anchor."""
+        section = name.rpartition(".")[0]
+        target = section if section in self.headings or section in self.examples else name
+        return f"[{target}](#{target})"
 
     def _mappings(self, value: Mapping[str, Any], path: str, key: str) -> tuple[list[str], Section | None]:
         """Returns links to the mappings that a key may have, and the mapping whose rows follow the key."""

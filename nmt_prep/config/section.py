@@ -199,8 +199,8 @@ class Checksums(Section):
     """SHA-256 of the files behind the URLs, in the same form as ``url``."""
 
     both: Sha256 | None = None
-    """64 hexadecimal digits: SHA-256 of the one file for both sides"""
+    """64 hexadecimal digits: SHA-256 of the file"""
     source: Sha256 | None = None
-    """64 hexadecimal digits: SHA-256 of that side's file"""
+    """64 hexadecimal digits: SHA-256 of the file"""
     target: Sha256 | None = None
-    """64 hexadecimal digits: SHA-256 of that side's file"""
+    """64 hexadecimal digits: SHA-256 of the file"""

@@ -101,7 +101,7 @@ def test_types_defaults_and_allowed_values() -> None:
         '| <a id="name"></a>`name` | letters | required | `x` | Part of file names. |',
         '| <a id="size"></a>`size` | integer >= 1 | `8192` | `x` | Number of pieces. |',
         '| <a id="memory"></a>`memory` | [amount](#amounts) | `2GB` | `x` | Max. |',
-        '| <a id="tag"></a>`tag` | `{source: <2zh>}`, a\\|b | `null` | `x` | A piece. |',
+        '| <a id="tag"></a>`tag` | `{source: <2zh>}`, a\\|b |  | `x` | A piece. |',
         '| <a id="shards"></a>`shards` | by split | `{}` | `x` | How many. |',
         '| <a id="on"></a>`on` | boolean | `true` | `false` | Whether. |',
     ]
@@ -147,7 +147,7 @@ def test_the_keys_of_a_mapping_follow_it_or_have_a_section() -> None:
         ),
         '| <a id="name"></a>`name` | mapping | required | `x` | Name. |',
         (
-            '| <a id="name.source"></a>`name.source`, <a id="name.target"></a>`name.target` | URL | none | `x`, `x` '
+            '| <a id="name.source"></a>`name.source`, <a id="name.target"></a>`name.target` | URL | none | `x` '
             "| Of that side. |"
         ),
         "## corpus",
@@ -157,7 +157,7 @@ def test_the_keys_of_a_mapping_follow_it_or_have_a_section() -> None:
         "## vocab of every kind",
         "Keys that all kinds have.",
         '| <a id="vocab.kind"></a>`kind` | 1 or 2 | `a_1` | `a_1` | Kind. |',
-        '| <a id="vocab.size"></a>`size` | as [corpus.size](#corpus.size) | none | `x` |  |',
+        '| <a id="vocab.size"></a>`size` | as [corpus](#corpus) |  |  |  |',
         "## vocab of kind a_1",
         "First.",
         "## vocab of kind b",

@@ -114,9 +114,8 @@ class Prompter:
         """The system turn of each corpus."""
         if self.system is None:
             return [None] * len(self.languages)
-        parts = prompt_parts(self.system)
-        names = (iter([own[LANGUAGES.index(field)] for field in parts[1::2]]) for own in self.languages)
-        return ["".join(next(own) if number % 2 else part for number, part in enumerate(parts)) for own in names]
+        parts, names = prompt_parts(self.system), [dict(zip(LANGUAGES, own, strict=True)) for own in self.languages]
+        return ["".join(own[part] if number % 2 else part for number, part in enumerate(parts)) for own in names]
 
     def filled(
         self,

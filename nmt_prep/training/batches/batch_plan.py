@@ -36,7 +36,7 @@ from nmt_prep.training.batches.options import BatchRule, EqualBatches, Options
 from nmt_prep.training.batches.row_stream import stream_of_records
 from nmt_prep.training.batches.staged import StagedOrder, training_of
 from nmt_prep.training.batches.vectors import Int64s
-from nmt_prep.training.records.causal_rows import CausalEncoder
+from nmt_prep.training.records.causal_rows import causal_encoder
 from nmt_prep.training.records.check import check_records
 from nmt_prep.training.records.dataset_json import DatasetInfo, load_dataset_info, records_in
 from nmt_prep.training.records.record_columns import SATURATED
@@ -351,7 +351,9 @@ def _of_text(plan: BatchPlan, records_dir: Path, split: str, base_dir: Path) -> 
             )
         return plan
     seed = order.seed or 0
-    encoder = (CausalEncoder if plan.rule.causal else TextEncoder).of(records_dir, info, split, settings.subwords, seed)
+    encoder = TextEncoder.of(records_dir, info, split, settings.subwords, seed)
+    if plan.rule.causal:
+        encoder = causal_encoder(encoder, records_dir, info, split)
     plan = replace(plan, encoder=encoder)
     if settings.is_plain:
         return plan

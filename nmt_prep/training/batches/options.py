@@ -276,23 +276,22 @@ class BatchRule(NamedTuple):
         """
         tokens = options.batch_tokens or info.input.batch_tokens
         longest = info.input.max_length if options.max_length == "config" else options.max_length
-        row_length = _causal_row_length(options) if causal else _row_length(info, options, longest)
+        row_length = _row_length(info, options, longest, causal)
+        pairs, buckets = options.batch_size, None
         if row_length is not None:
-            rows = options.batch_size or max(tokens // row_length, 1)
+            pairs = pairs or max(tokens // row_length, 1)
             own = causal and options.max_length not in ("config", None)
             longest = min(int(options.max_length or 0), row_length) if own else row_length
-            _check_fits(info, split, longest, options, causal)
-            return cls(tokens, rows, None, options.drop_remainder, longest, options.too_long, row_length, causal)
-        if options.pad_to is not None:
-            longest = min(longest or max(options.pad_to), max(options.pad_to))
-        by_length = options.pad_to is None and options.bucketing != "window"
-        histogram = lengths() if lengths is not None and by_length else info.splits[split].max_lengths
-        buckets = _buckets(histogram, options, tokens, longest)
-        if options.drop_remainder and options.batch_size is None and buckets is None:
+        else:
+            if options.pad_to is not None:
+                longest = min(longest or max(options.pad_to), max(options.pad_to))
+            by_length = options.pad_to is None and options.bucketing != "window"
+            histogram = lengths() if lengths is not None and by_length else info.splits[split].max_lengths
+            buckets = _buckets(histogram, options, tokens, longest)
+        if options.drop_remainder and pairs is None and buckets is None:
             raise ArgumentError("drop_remainder needs batch_size, pad_to or buckets: only then is there a full batch")
         _check_fits(info, split, longest, options, causal)
-        rule = cls(tokens, options.batch_size, buckets, options.drop_remainder, longest, options.too_long)
-        return rule._replace(causal=causal)
+        return cls(tokens, pairs, buckets, options.drop_remainder, longest, options.too_long, row_length, causal)
 
     def for_any_length(self) -> BatchRule:
         """Adds a bucket up to ``max_length``, for lengths that are known only after encoding."""
@@ -377,19 +376,6 @@ def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int
     return tuple(reversed(limits))
 
 
-def _causal_row_length(options: Options) -> int | None:
-    """Returns the length of packed sequence rows, or None if sequences are not packed."""
-    if options.packed and options.row_length is None:
-        raise ArgumentError('with features="causal" packed rows need row_length, the number of their IDs')
-    if options.row_length is None:
-        return None
-    if options.packed is False:
-        raise ArgumentError("row_length is the length of packed rows; remove packed=False, or row_length")
-    if options.pad_to is not None:
-        raise ArgumentError("packed rows have one length; remove pad_to")
-    return options.row_length
-
-
 def _check_fits(info: DatasetInfo, split: str, longest: int | None, options: Options, causal: bool) -> None:
     """Checks that a limit does not drop all sequences in records with layout ``causal``."""
     lengths = [length for length, _ in info.splits[split].max_lengths if length]
@@ -403,14 +389,18 @@ def _check_fits(info: DatasetInfo, split: str, longest: int | None, options: Opt
         )
 
 
-def _row_length(info: DatasetInfo, options: Options, max_length: int | None) -> int | None:
-    """Returns the length of packed rows in ids; None if pairs are not packed."""
-    if options.row_length is not None:
+def _row_length(info: DatasetInfo, options: Options, max_length: int | None, causal: bool) -> int | None:
+    """Returns the length of packed rows in ids; None if pairs or sequences are not packed."""
+    if causal and options.packed and options.row_length is None:
+        raise ArgumentError('with features="causal" packed rows need row_length, the number of their IDs')
+    if options.row_length is not None and not causal:
         raise ArgumentError(
             'row_length is for features="causal"; packed=True packs pairs into rows of max_length IDs on either side'
         )
+    if options.row_length is not None and options.packed is False:
+        raise ArgumentError("row_length is the length of packed rows; remove packed=False, or row_length")
     rows_of_records = info.layout == "packed" and options.packed is not False
-    if not (options.packed or rows_of_records):
+    if options.row_length is None and not options.packed and not rows_of_records:
         return None
     if options.pad_to is not None:
         raise ArgumentError("packed rows have one length; remove pad_to")
@@ -418,7 +408,7 @@ def _row_length(info: DatasetInfo, options: Options, max_length: int | None) -> 
         raise ArgumentError(
             "records of layout packed lack pairs longer than their rows; use layout chunk, or packed=False"
         )
-    length = info.row_length if rows_of_records else max_length
+    length = options.row_length or (info.row_length if rows_of_records else max_length)
     if length is None:
         raise ArgumentError("packed rows need max_length, which is their length")
     return length

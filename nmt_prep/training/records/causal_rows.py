@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -30,7 +30,7 @@ from nmt_prep.subwords.tokenizer import Tokenizer
 from nmt_prep.training.prompts import Prompter
 from nmt_prep.training.records.dataset_json import CausalInfo, DatasetInfo
 from nmt_prep.training.records.shard_reader import PairColumns, loss_mask
-from nmt_prep.training.records.text_records import Subwords, TextEncoder
+from nmt_prep.training.records.text_records import TextEncoder
 
 
 def divided_rows(rows: PairColumns) -> tuple[Ragged, Ragged]:
@@ -175,42 +175,28 @@ class CausalRows:
 class CausalEncoder(TextEncoder):
     """Makes rows from a split's text pairs."""
 
-    made_by: CausalRows | None = None
-
-    @classmethod
-    def of(
-        cls,
-        records_dir: Path,
-        info: DatasetInfo,
-        split: str,
-        subwords: Subwords | None = None,
-        seed: int = 0,
-        base_dir: Path | None = None,
-    ) -> Self:
-        """Loads the vocabulary and what rows are made with.
-
-        Raises:
-            ArgumentError: the records do not say how rows are made, or there are options of subword sampling.
-        """
-        if info.causal is None:
-            raise ArgumentError(
-                "dataset.json does not say how rows are made; set records.prompt, or records.template, and run again"
-            )
-        if subwords:
-            raise ArgumentError("subwords are not sampled in rows of a causal language model; remove the option")
-        encoder = super().of(records_dir, info, split, None, seed, base_dir)
-        default = LanguagePair(info.languages.source, info.languages.target)
-        pairs = [
-            LanguagePair.parse(corpus.language_pair) if corpus.language_pair else default
-            for corpus in info.corpora[split]
-        ]
-        vocabulary, frame = encoder.vocabularies["target"], info.vocab.target.frame
-        made_by = CausalRows.of(info.causal, records_dir, split, info.seed, pairs, vocabulary, frame)
-        return replace(encoder, made_by=made_by)
+    made_by: CausalRows = field(kw_only=True)
 
     def pairs(self, text: pa.RecordBatch, first: int, epoch: int, threads: int | None = None) -> PairColumns:
         """Returns the rows for pairs; prompts are drawn by ``first``, the first pair's index, and the epoch."""
-        assert self.made_by is not None
         return self.made_by.rows(
             text.column("source"), text.column("target"), self.corpora_of(text), first + (epoch << 40), threads=threads
         )
+
+
+def causal_encoder(encoder: TextEncoder, records_dir: Path, info: DatasetInfo, split: str) -> CausalEncoder:
+    """Returns what makes a split's rows, given what encodes its text.
+
+    Raises:
+        ArgumentError: there are options of subword sampling.
+    """
+    if encoder.subwords:
+        raise ArgumentError("subwords are not sampled in rows of a causal language model; remove the option")
+    assert info.causal is not None
+    default = LanguagePair(info.languages.source, info.languages.target)
+    pairs = [
+        LanguagePair.parse(corpus.language_pair) if corpus.language_pair else default for corpus in info.corpora[split]
+    ]
+    vocabulary, frame = encoder.vocabularies["target"], info.vocab.target.frame
+    made_by = CausalRows.of(info.causal, records_dir, split, info.seed, pairs, vocabulary, frame)
+    return CausalEncoder(encoder.vocabularies, encoder.frames, seed=encoder.seed, made_by=made_by)

@@ -15,11 +15,11 @@ from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.config import Config
 from nmt_prep.runs.finished_run import open_run
 from nmt_prep.stages.encode.encode_tasks import mean_of_turns
-from nmt_prep.training.records.causal_rows import CausalEncoder
+from nmt_prep.training.records.causal_rows import causal_encoder
 from nmt_prep.training.records.check import check_records
 from nmt_prep.training.records.dataset_json import load_dataset_info
 from nmt_prep.training.records.shard_reader import iter_shard
-from nmt_prep.training.records.text_records import read_text
+from nmt_prep.training.records.text_records import TextEncoder, read_text
 from tests.hub import running_hub
 from tests.reference.mmap import read_megatron
 from tests.stages.runs import config_of
@@ -121,7 +121,7 @@ def test_loaders_can_make_the_rows_of_text(tmp_path: Path) -> None:
     nmt_prep.run(config(tmp_path, {"layout": "text", **records}), until="encode")
     directory = tmp_path / "run" / "records"
     info = load_dataset_info(directory)
-    encoder = CausalEncoder.of(directory, info, "train")
+    encoder = causal_encoder(TextEncoder.of(directory, info, "train"), directory, info, "train")
     text = read_text(directory / info.splits["train"].shards[0].file, 0, 22)
     rows = encoder.pairs(text, 0, 0)
     tokenizer = load_tokenizer(tmp_path / "run" / "vocab" / "tokenizer.json")

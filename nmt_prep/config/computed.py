@@ -17,7 +17,8 @@ def _words(value: Any) -> Any:
     return tuple(shlex.split(value)) if isinstance(value, str) else value
 
 
-Command = Annotated[tuple[str, ...], BeforeValidator(_words), Field(min_length=1)]
+_Argument = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+Command = Annotated[tuple[_Argument, ...], BeforeValidator(_words), Field(min_length=1)]
 
 
 def _text(value: object) -> object:

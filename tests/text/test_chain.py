@@ -174,6 +174,11 @@ def test_a_program_is_kept_running(context: StepContext) -> None:
     assert chain.apply(pa.array(["c"])).lines.to_pylist() == ["3002 c"]
 
 
+def test_an_argument_longer_than_file_names(context: StepContext) -> None:
+    chain = Chain.of([{"program": f"sed -u 's/a/{'b' * 300}/'"}], context)
+    assert chain.apply(pa.array(["a"])).lines.to_pylist() == ["b" * 300]
+
+
 @pytest.mark.parametrize(
     ("command", "problem"),
     [

@@ -16,7 +16,7 @@ from nmt_prep.text.step import Step, StepContext, StepOptions
 class ProgramOptions(StepOptions):
     """A program."""
 
-    command: str = Field(min_length=1)
+    command: str = Field(min_length=1, pattern=r"^[^\x00]+$")
     """a text that is split as a shell does: the program and its arguments"""
 
 

@@ -135,6 +135,7 @@ def test_a_failure_or_wrong_output_is_an_error(directory: Path, command: str, me
         (("./equals.py",), "program: there is no program './equals.py' in "),
         (("no-such-program",), "program: there is no program 'no-such-program' on the PATH"),
         ((), "program.command: found an empty list; allowed: a list of words"),
+        (("cat", "\0"), "program.command.1: found the text '\\x00'; allowed: a list of words"),
     ],
 )
 def test_a_missing_program_is_an_error_before_any_work(directory: Path, command: tuple[str, ...], message: str) -> None:

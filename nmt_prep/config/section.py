@@ -13,6 +13,7 @@ from textwrap import dedent
 from typing import Annotated, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,6 +22,8 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+
+_LONGEST_FILE_NAME = 255  # bytes, in most file systems
 
 _MEMORY_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _MEMORY_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -48,7 +51,15 @@ def _whole_number(value: object) -> object:
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
-Location = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+def _possible(location: str) -> str:
+    if "://" not in location and any(len(name.encode()) > _LONGEST_FILE_NAME for name in location.split("/")):
+        raise ValueError("not a path")
+    return location
+
+
+Location = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$"), AfterValidator(_possible)]
 """A path or URL: no control characters."""
 
 Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{1,8}([-_][A-Za-z0-9]{1,8})*$")]

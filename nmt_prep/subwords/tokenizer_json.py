@@ -6,7 +6,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +24,12 @@ USUAL_NAMES = {
     "bos": ("<BOS>", "<s>", "<bos>", "[BOS]"),
 }
 """Names that special tokens usually have, most likely first."""
+
+
+def usual_name(role: str, names: Collection[str]) -> str | None:
+    """Returns the name among those of special tokens that most likely has a role; None if none is usual for it."""
+    return next((name for name in USUAL_NAMES[role] if name in names), None)
+
 
 SURROGATE = re.compile("[\ud800-\udfff]")  # A lone surrogate, which UTF-8 cannot represent
 

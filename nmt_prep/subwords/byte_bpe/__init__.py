@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from nmt_prep.base.errors import VocabularyError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.config.vocab import ByteBPEVocab
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe.training import PretokenCounts
+from nmt_prep.subwords.byte_bpe.training import PretokenCounts, check_specials
 from nmt_prep.subwords.dialect import Dialect, Training, TrainingText
 from nmt_prep.subwords.tokenizer import IdLayout
-from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece
+from nmt_prep.subwords.tokenizer_json import USUAL_NAMES, is_of_sentencepiece, usual_name
 
 __all__ = ["BYTE_BPE", "ByteBPETokenizer"]
 
@@ -28,11 +29,25 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
     suffixes: ClassVar[tuple[str, ...]] = (".json", ".tiktoken")
 
     def check(self, options: ByteBPEVocab) -> None:
-        """Checks that the pattern is valid in ``tokenizers``, which also reads the vocabulary file."""
+        """Checks that ``tokenizers``, which also reads the vocabulary file, takes the pattern, and the names of tokens.
+
+        The file does not say which token is ``eos``, so its usual names decide.
+        """
         try:
             self.new_counts(options)
         except VocabularyError as error:
             raise VocabularyError(f"pattern {options.pattern!r}: {error}") from error
+        specials = (*options.special_pieces, *options.reserved)
+        check_specials(specials)
+        for role, name in (("pad", options.pad), ("eos", options.eos), ("bos", options.bos)):
+            found = usual_name(role, specials)
+            unknown = found is None and role == "eos" and None in map(options.frame.of, SIDES)
+            if name is not None and (unknown or found not in (None, name)):
+                what = "no token" if found is None else repr(found)
+                raise VocabularyError(
+                    f"{role} is {name!r}, but {what} will be taken for it when the file is read; name it "
+                    f"{' or '.join(USUAL_NAMES[role])}, and reserve none of the names that come before it"
+                )
 
     def new_counts(self, options: ByteBPEVocab) -> PretokenCounts:
         return PretokenCounts(options.pattern or GPT2_PATTERN)

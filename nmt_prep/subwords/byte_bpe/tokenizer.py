@@ -30,7 +30,7 @@ from nmt_prep.subwords.byte_bpe.ranks import RankEncoder
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts, learn_vocabulary
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, spelling_model
 from nmt_prep.subwords.tokenizer import PieceSpans, ProgressCallback, Tokenizer, spans_by_size
-from nmt_prep.subwords.tokenizer_json import USUAL_NAMES
+from nmt_prep.subwords.tokenizer_json import usual_name
 
 _WHITE = re.compile(r"\s")
 
@@ -319,7 +319,7 @@ class ByteBPETokenizer(Tokenizer):
         if name is not None:
             return self.special_id(name)
         specials = self.vocabulary.specials
-        return next((specials[n] for n in USUAL_NAMES[role] if n in specials), None)
+        return specials.get(usual_name(role, specials) or "")
 
     @property
     def pieces(self) -> Sequence[str]:

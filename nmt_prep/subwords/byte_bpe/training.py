@@ -87,10 +87,8 @@ def learn_vocabulary(
     """
     if not words.native.places():
         raise TrainingError("there is no text to train from: every line is empty; check the files that were sampled")
-    _check_specials(specials)
+    check_specials(specials)
     alphabet = sorted(BYTE_CHARACTERS)
-    if clash := set(alphabet) & set(specials):
-        raise TrainingError(f"the special token {min(clash)!r} is the spelling of a byte; use a longer name")
     least = len(specials) + len(alphabet)
     if not least <= size <= MAX_TOKENS:
         raise TrainingError(
@@ -113,7 +111,10 @@ def learn_vocabulary(
     )
 
 
-def _check_specials(specials: Sequence[str]) -> None:
+def check_specials(specials: Sequence[str]) -> None:
+    """Checks the names of special tokens."""
+    if clash := set(BYTE_CHARACTERS) & set(specials):
+        raise TrainingError(f"the special token {min(clash)!r} is the spelling of a byte; use a longer name")
     for name in specials:
         if not name or specials.count(name) > 1:
             raise TrainingError(f"the special token {name!r} is {'given twice' if name else 'empty'}; name each once")

@@ -22,7 +22,14 @@ from nmt_prep.subwords.sentencepiece.engine import Sampling, no_marks
 from nmt_prep.subwords.sentencepiece.json_file import read_json_file
 from nmt_prep.subwords.sentencepiece.model_file import PieceType
 from nmt_prep.subwords.tokenizer import PieceSpans, spans_by_size
-from nmt_prep.subwords.tokenizer_json import SPACE, USUAL_NAMES, parse_json, run_by_tokenizers, without_panic
+from nmt_prep.subwords.tokenizer_json import (
+    SPACE,
+    USUAL_NAMES,
+    parse_json,
+    run_by_tokenizers,
+    usual_name,
+    without_panic,
+)
 
 _WHITE = " \t\n\v\f\r"
 _ANY_SIZE = 1 << 40  # more bytes than any line has
@@ -71,10 +78,7 @@ class JsonModel:
         The first three are special tokens with a usual name.
         """
         special = {name: token.id for name, token in self.file.added.items() if token.special}
-        ids: dict[str, int | None] = {
-            role: next((special[name] for name in names if name in special), None)
-            for role, names in USUAL_NAMES.items()
-        }
+        ids = {role: special.get(usual_name(role, special) or "") for role in USUAL_NAMES}
         return {**ids, "unk": self.file.unk_id}
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
+from nmt_prep.base.errors import TrainingError
+from nmt_prep.base.sides import SIDES
 from nmt_prep.config.vocab import SentencePieceVocab
 from nmt_prep.subwords.dialect import Dialect, TextCounts, Training, TrainingText
 from nmt_prep.subwords.sentencepiece.native_training import library_reason
@@ -26,8 +28,18 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
     has_spm: ClassVar[bool] = True
 
     def check(self, options: SentencePieceVocab) -> None:
-        """Checks the options against the library's rules."""
+        """Checks the options against the library's rules, and that the special pieces keep their roles."""
         check_trainer(_arguments(options))
+        eos = str(options.options.get("eos_piece", "</s>"))
+        if eos in options.reserved and None in map(options.frame.of, SIDES):
+            raise TrainingError(f"reserved has {eos!r}, which then ends no row; remove it, or set frame for both sides")
+        if options.id_layout == "fairseq":
+            fixed = [name for name in options.options if name.endswith("_piece")]
+            fixed += [name for name in ("<pad>", "<mask>") if name in options.own_pieces]
+            if fixed:
+                raise TrainingError(
+                    f"{fixed[0]}: id_layout fairseq itself adds and names the special pieces; remove it"
+                )
 
     def training_note(self, options: SentencePieceVocab) -> str | None:
         """Returns a note if the library trains the model."""

@@ -85,7 +85,8 @@ _LOWEST_COVERAGE = 0.98  # the smallest that the library accepts
 _MODEL_TYPES = ("unigram", "bpe", "word", "char")
 _NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 _BYTES = 256
-_PIECE = "not empty, without NUL characters and lone surrogates"
+_PIECE_BYTES = 8000
+_PIECE = f"not empty, of less than {_PIECE_BYTES:,} bytes, without NUL characters and lone surrogates"
 
 
 def typed_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,7 +191,7 @@ def _accepts(name: str, value: Any) -> tuple[bool, str]:
     if option.kind is str:
         if name.endswith("_piece"):
             return _is_piece(value), f"a string, {_PIECE}"
-        return value == "" or _is_piece(value), "a string without NUL characters and lone surrogates"
+        return value == "" or _is_text(value), "a string without NUL characters and lone surrogates"
     what = f"{'an integer' if option.kind is int else 'a number'} from {option.least} to {option.most}"
     number = _number(value, option.kind)
     if name == "input_sentence_size":
@@ -198,8 +199,12 @@ def _accepts(name: str, value: Any) -> tuple[bool, str]:
     return number is not None and option.least <= number <= option.most, what
 
 
-def _is_piece(value: Any) -> bool:
+def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != "" and "\0" not in value and not SURROGATE.search(value)
+
+
+def _is_piece(value: Any) -> bool:
+    return _is_text(value) and len(value.encode()) < _PIECE_BYTES
 
 
 def _number(value: Any, kind: type) -> float | None:

@@ -95,7 +95,11 @@ def test_unknown_options_are_named() -> None:
         (LINES, {"user_defined_symbols": ["<unk>"]}, "'<unk>' is the unknown piece"),
         (LINES, {"user_defined_symbols": ["a", "a"]}, r"the piece 'a' is given twice; remove it from vocab\.reserved"),
         (LINES, {"user_defined_symbols": ["x"], "control_symbols": ["x"]}, "'x' is both reserved and one of control_"),
-        (LINES, {"user_defined_symbols": [""]}, "the reserved piece '': it must be not empty, without NUL characters"),
+        (
+            LINES,
+            {"user_defined_symbols": [""]},
+            "the reserved piece '': it must be not empty, of less than 8,000 bytes",
+        ),
         (LINES, {"user_defined_symbols": ["a", "a\0b"]}, r"the reserved piece 'a\\x00b': it must be"),
         (LINES, {"user_defined_symbols": ["\ud800"]}, r"the reserved piece '\\ud800': it must be"),
         (
@@ -103,7 +107,7 @@ def test_unknown_options_are_named() -> None:
             {"control_symbols": ["a\0"]},
             r"control_symbols is \['a\\x00'\]: it must be a list of different",
         ),
-        (LINES, {"unk_piece": "\0"}, "unk_piece is .*: it must be a string, not empty, without NUL"),
+        (LINES, {"unk_piece": "\0"}, "unk_piece is .*: it must be a string, not empty, of less than"),
         (LINES, {"required_chars": "a\0"}, "required_chars is .*: it must be a string without NUL"),
         (LINES, {"unk_piece": "<s>"}, "unk_piece is '<s>', as another special piece is"),
     ],

@@ -38,10 +38,11 @@ PACKAGES = ("numpy", "pyarrow", "tensorflow", "torch")
 
 
 class Benchmark(NamedTuple):
-    """Arguments of a module, and patterns of the figures that README shows: of the task, and of the peer."""
+    """Arguments of a module, and patterns of the figures that README and the page show: of the task, and of the peer."""
 
     arguments: tuple[str, ...] = ()
     readme: str = ""
+    page: str = ""
 
 
 NOT_IN_README = "(?!)"
@@ -49,18 +50,18 @@ NOT_IN_README = "(?!)"
 BENCHMARKS: Mapping[str, Benchmark] = {
     "t2t_vocabulary": Benchmark(("--threads", "2"), "general-v22.zh"),
     "t2t_encode": Benchmark(readme="multi30k.en"),
-    "bpe_encode": Benchmark(readme="English.*tiktoken"),
-    "bpe_patterns": Benchmark(("--repeat", "3"), NOT_IN_README),
+    "bpe_encode": Benchmark(readme="English.*tiktoken", page="English|Chinese"),
+    "bpe_patterns": Benchmark(("--repeat", "3"), NOT_IN_README, "GPT-2|o200k|Llama 3|DeepSeek"),
     "bpe_train": Benchmark(readme=NOT_IN_README),
-    "subword_nmt": Benchmark(readme="learning 10,000.*English"),
-    "sentencepiece_encode": Benchmark(readme=NOT_IN_README),
+    "subword_nmt": Benchmark(readme="learning 10,000.*English", page="English"),
+    "sentencepiece_encode": Benchmark(readme=NOT_IN_README, page="(English|Chinese).*(bpe|unigram),"),
     "sentencepiece_train": Benchmark(("--sizes", "8000"), "training, unigram, English"),
     "words": Benchmark(readme=NOT_IN_README),
     "recipes": Benchmark(readme=NOT_IN_README),
     "monolingual": Benchmark(readme=NOT_IN_README),
     "clean": Benchmark(),
     "dedup": Benchmark(("--pairs", "5000000"), NOT_IN_README),
-    "language_identification": Benchmark(readme=NOT_IN_README),
+    "language_identification": Benchmark(readme=NOT_IN_README, page="captions|zh zh"),
     "align": Benchmark(("speed", "scoring"), "word alignment, Multi30k.*eflomal"),
     "records": Benchmark(readme=NOT_IN_README),
     "input": Benchmark(readme="get_iterator"),
@@ -169,7 +170,7 @@ def with_table(text: str, runs: Mapping[str, Any], *, chosen: bool) -> str:
     Args:
         text: the page.
         runs: the stored figures.
-        chosen: True for the figures that README shows, False for all.
+        chosen: True for README, False for the page.
     """
     before, _, rest = text.partition(BEGIN)
     _, marker, after = rest.partition(END)
@@ -179,9 +180,9 @@ def with_table(text: str, runs: Mapping[str, Any], *, chosen: bool) -> str:
 
 
 def table(runs: Mapping[str, Any], *, chosen: bool) -> str:
-    """Returns the machines and a Markdown table with a row for each figure.
+    """Returns the machines and a Markdown table with a row for each figure that README or the page shows.
 
-    Among all figures, those of one benchmark follow a row with its command and with what they have in common.
+    On the page, the figures of a benchmark follow a row with its command and with what they have in common.
     """
     columns = ["what", "nmt_prep", "peer", "times as fast: wall-clock (processor time)"]
     columns += ["command"] if chosen else []
@@ -189,10 +190,11 @@ def table(runs: Mapping[str, Any], *, chosen: bool) -> str:
         runs = {name: found for name, found in runs.items() if BENCHMARKS[name].readme != NOT_IN_README}
     lines = [f"{describe(runs)}\n", row(columns), f"|{'---|' * len(columns)}"]
     for name, run_of in runs.items():
+        pattern = BENCHMARKS[name].readme if chosen else BENCHMARKS[name].page
         figures = [*map(Figure.from_json, run_of["figures"])]
+        figures = [each for each in figures if re.search(pattern, f"{each.what}, {each.peer}")]
         if chosen:
-            shown = [each for each in figures if re.search(BENCHMARKS[name].readme, f"{each.what}, {each.peer}")]
-            lines += [row([figure.what, *cells(figure), f"`{command(name)}`"]) for figure in shown]
+            lines += [row([figure.what, *cells(figure), f"`{command(name)}`"]) for figure in figures]
             continue
         parts = [figure.what.split(", ") for figure in figures]
         same = [part for part in parts[0] if all(part in others for others in parts)]

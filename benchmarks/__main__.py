@@ -38,7 +38,7 @@ PACKAGES = ("numpy", "pyarrow", "tensorflow", "torch")
 
 
 class Benchmark(NamedTuple):
-    """Arguments of a module, and patterns of the figures that README and the page show: of the task, and of the peer."""
+    """Arguments of a module, and patterns that find the figures for README and the page by task and peer."""
 
     arguments: tuple[str, ...] = ()
     readme: str = ""

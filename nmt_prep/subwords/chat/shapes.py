@@ -185,37 +185,37 @@ def rendered_rows(
         yield kept, *shape.rows([pa.array(texts, pa.large_string()) for texts in columns], tokenizer, 1)
     if others:
         conversations = [(wholes[n], hidden[n]) for n in others]
-        yield others, *_whole_rows(template, shape, system, conversations, tokenizer)
+        borders = _row_borders(template, shape, system, conversations)
+        yield others, *_whole_rows([whole.text for whole, _ in conversations], borders, tokenizer, shape.blocks)
+
+
+def _row_borders(
+    template: ChatTemplate, shape: Shape, system: str | None, conversations: Sequence[tuple[Rendered, Sequence[str]]]
+) -> list[list[str]]:
+    """Returns for each row its text before the begin and before the end of each answer."""
+    if shape.blocks:
+        return [[text[:place] for span in spans for place in span] for (text, spans), _ in conversations]
+    asked = [  # an answer begins after its prompt, and ends at a distance from the next user's text
+        (conversation(system, texts[:end] if end % 2 else [*texts[:end], mark(0)]), end % 2 == 1)
+        for _, texts in conversations
+        for end in range(1, len(texts))
+    ]
+    rendered = iter(template.render(asked))
+    borders = [[*(next(rendered).text for _ in texts[1:]), text] for (text, _), texts in conversations]
+    for row in borders:
+        row[1:-1:2] = [after[: after.rfind(mark(0)) - gap] for after, gap in zip(row[1::2], shape.gaps, strict=False)]
+    return borders
 
 
 def _whole_rows(
-    template: ChatTemplate,
-    shape: Shape,
-    system: str | None,
-    conversations: Sequence[tuple[Rendered, Sequence[str]]],
-    tokenizer: Tokenizer,
+    texts: Sequence[str], borders: Sequence[Sequence[str]], tokenizer: Tokenizer, blocks: bool
 ) -> tuple[Ragged, Ragged]:
-    """Returns the IDs and bounds of rows that have other text around theirs than the shape has."""
-    asked, turns = list[tuple[list[Message], bool]](), 0 if shape.blocks else len(shape.gaps) + 1
-    for _, texts in conversations:
-        asked += [(conversation(system, texts[: 2 * turn + 1]), True) for turn in range(turns)]
-        asked += [(conversation(system, [*texts[: 2 * turn + 2], mark(0)]), False) for turn in range(turns - 1)]
-    others = iter(template.render(asked))
-    whole, before, counts = list[str](), list[str](), list[int]()
-    for (text, spans), _ in conversations:
-        borders = [text[:place] for span in spans for place in span]
-        if turns:
-            starts, later = ([next(others).text for _ in range(count)] for count in (turns, turns - 1))
-            ends = (after[: after.rfind(mark(0)) - gap] for after, gap in zip(later, shape.gaps, strict=True))
-            borders = [border for pair in zip(starts, [*ends, text], strict=True) for border in pair]
-        whole.append(text)
-        before += borders
-        counts.append(len(borders))
-    ids, alone = _all_ids(whole, tokenizer), _all_ids(before, tokenizer)
-    bounds = np.concatenate([[0], np.cumsum(counts)])
-    is_end = np.arange(len(before)) % 2 == 1 if shape.blocks else None
+    """Returns the IDs and bounds of rows, given each row's text before its borders."""
+    counts = [len(row) for row in borders]
+    ids, alone = _all_ids(texts, tokenizer), _all_ids([text for row in borders for text in row], tokenizer)
+    is_end = np.arange(len(alone)) % 2 == 1 if blocks else None
     places = _places(alone, ids.taken(np.repeat(np.arange(len(ids)), counts)), tokenizer, is_end)
-    return ids, Ragged(places.astype(np.int32), bounds)
+    return ids, Ragged(places.astype(np.int32), np.concatenate([[0], np.cumsum(counts)]))
 
 
 def _blocks(

@@ -43,6 +43,7 @@ from nmt_prep.stages.align import AlignedPart
 from nmt_prep.stages.encode.encode_causal import contexts, turns_of
 from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords import Tokenizer
+from nmt_prep.subwords.chat.template import PairRenderingError
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.words import after_words, words_in
 from nmt_prep.training.records.causal_rows import CausalRows
@@ -154,7 +155,7 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     ) as writer:
         links = iter(()) if task.links is None else task.links.linked()
         all_columns = task.weight is not None or bool(task.plan.text_columns) or repeats or task.documents is not None
-        for batch in task.part.batches(columns=None if all_columns else [*SIDES, *WORDS.values()]):
+        for batch in task.part.batches(columns=None if all_columns else [*SIDES, "row", *WORDS.values()]):
             text = {side: strip_lines(batch.column(side)) for side in SIDES}
             words = {side: words_in(batch, side, tokenizers[side]) for side in SIDES}
             ids = {side: after_words(tokenizers[side]).encode_batch(words[side], threads=1) for side in SIDES}
@@ -202,7 +203,11 @@ def _add_rows(
     stats, turns = PairStats(), [np.empty(0, np.int64)]
     for start in range(0, len(batch), ROWS_AT_A_TIME):  # prompts may be much longer than texts
         sides = [text[side][start : start + ROWS_AT_A_TIME] for side in SIDES]
-        made, counts = rows_of(task, rows, batch[start : start + ROWS_AT_A_TIME], sides, first + start)
+        try:
+            made, counts = rows_of(task, rows, batch[start : start + ROWS_AT_A_TIME], sides, first + start)
+        except PairRenderingError as error:
+            row = f", row {batch.column('row')[start + error.pair]}" if "row" in batch.schema.names else ""
+            raise error.at(f"splits.{task.plan.shuffle.split}.{task.part.corpus}{row}", sides[0]) from error
         stats += writer.add(first + start, made.inputs, made.targets, task.corpus)
         turns.append(counts)
     return stats, np.concatenate(turns)

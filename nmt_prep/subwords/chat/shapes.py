@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -172,36 +172,39 @@ class Shape:
 
 
 def rendered_rows(
-    template: ChatTemplate, shape: Shape, system: str | None, rows: Sequence[Sequence[str]], tokenizer: Tokenizer
+    template: ChatTemplate, shape: Shape, system: str | None, rows: Mapping[int, Sequence[str]], tokenizer: Tokenizer
 ) -> Iterator[tuple[list[int], Ragged, Ragged]]:
-    """Yields conversations that are rendered as a whole: their indices, their IDs and the bounds of what counts."""
+    """Yields rows, given by their last pairs, that are rendered as a whole: those pairs, their IDs and bounds."""
     finder, _ = _special(tokenizer)
-    hidden = [[finder.replaced(text, lambda name: f"{name[0]}{_HIDING}{name[1:]}") for text in row] for row in rows]
-    wholes = template.render([(conversation(system, texts), False) for texts in hidden])
+    hidden = [
+        [finder.replaced(text, lambda name: f"{name[0]}{_HIDING}{name[1:]}") for text in row] for row in rows.values()
+    ]
+    wholes = template.render([(conversation(system, texts), False) for texts in hidden], [*rows])
     inserted = [shape.texts_in(whole.text, tokenizer) for whole in wholes]
-    kept, others = ([n for n, texts in enumerate(inserted) if bool(texts) is found] for found in (True, False))
+    kept = [pair for pair, texts in zip(rows, inserted, strict=True) if texts]
+    each = zip(rows, inserted, wholes, hidden, strict=True)
+    others = {pair: (whole, row) for pair, texts, whole, row in each if not texts}
     if kept:
         columns = ([text.replace(_HIDING, "") for text in texts] for texts in zip(*filter(None, inserted), strict=True))
         yield kept, *shape.rows([pa.array(texts, pa.large_string()) for texts in columns], tokenizer, 1)
     if others:
-        conversations = [(wholes[n], hidden[n]) for n in others]
-        borders = _row_borders(template, shape, system, conversations)
-        yield others, *_whole_rows([whole.text for whole, _ in conversations], borders, tokenizer, shape.blocks)
+        borders = _row_borders(template, shape, system, others)
+        yield [*others], *_whole_rows([whole.text for whole, _ in others.values()], borders, tokenizer, shape.blocks)
 
 
 def _row_borders(
-    template: ChatTemplate, shape: Shape, system: str | None, conversations: Sequence[tuple[Rendered, Sequence[str]]]
+    template: ChatTemplate, shape: Shape, system: str | None, rows: Mapping[int, tuple[Rendered, Sequence[str]]]
 ) -> list[list[str]]:
     """Returns for each row its text before the begin and before the end of each answer."""
     if shape.blocks:
-        return [[text[:place] for span in spans for place in span] for (text, spans), _ in conversations]
+        return [[text[:place] for span in spans for place in span] for (text, spans), _ in rows.values()]
     asked = [  # an answer begins after its prompt, and ends at a distance from the next user's text
         (conversation(system, texts[:end] if end % 2 else [*texts[:end], mark(0)]), end % 2 == 1)
-        for _, texts in conversations
+        for _, texts in rows.values()
         for end in range(1, len(texts))
     ]
-    rendered = iter(template.render(asked))
-    borders = [[*(next(rendered).text for _ in texts[1:]), text] for (text, _), texts in conversations]
+    rendered = iter(template.render(asked, [pair for pair, (_, texts) in rows.items() for _ in texts[1:]]))
+    borders = [[*(next(rendered).text for _ in texts[1:]), text] for (text, _), texts in rows.values()]
     for row in borders:
         row[1:-1:2] = [after[: after.rfind(mark(0)) - gap] for after, gap in zip(row[1::2], shape.gaps, strict=False)]
     return borders

@@ -14,6 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import pyarrow as pa
+
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.base.runtime import check_extra, installing, kept
 from nmt_prep.subwords.tokenizer import read_vocabulary
@@ -29,6 +31,18 @@ _JINJA = (3, 1, 6)
 _LONGEST = 1 << 18  # characters of a template
 _BATCH = 512  # conversations that are rendered together
 _ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+
+class PairRenderingError(VocabularyError):
+    """A template cannot render the row that ends with a pair."""
+
+    def __init__(self, message: str, pair: int = 0) -> None:
+        super().__init__(message)
+        self.pair = pair  # index of the pair in its batch
+
+    def at(self, where: str, sources: pa.Array) -> VocabularyError:
+        """Returns the error that names the pair, given its corpus and the sources of its batch."""
+        return VocabularyError(f"{where}, source {sources[self.pair].as_py()[:60]!r}: {self}")
 
 
 class Rendered(NamedTuple):
@@ -81,13 +95,16 @@ class ChatTemplate:
         special = {role: name for role, name in tokens.items() if name is not None}
         return cls(source, where, json.dumps({**special, **variables}, sort_keys=True))
 
-    def render(self, conversations: Sequence[tuple[Sequence[Message], bool]]) -> list[Rendered]:
-        """Renders conversations, each with or without the prompt of the next answer."""
-        rendered = []
+    def render(
+        self, conversations: Sequence[tuple[Sequence[Message], bool]], pairs: Sequence[int] = ()
+    ) -> list[Rendered]:
+        """Renders conversations, each with or without the prompt of the next answer; errors name its pair, if given."""
+        rendered = list[Rendered]()
         for first in range(0, len(conversations), _BATCH):
             for text, *more in _process(self).reply(conversations[first : first + _BATCH]):
                 if text is None:
-                    raise self.error(*more)
+                    error = self.error(*more)
+                    raise PairRenderingError(str(error), pairs[len(rendered)]) if pairs else error
                 rendered.append(Rendered(text, [(start, end) for start, end in more[0]]))
         return rendered
 

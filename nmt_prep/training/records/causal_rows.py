@@ -23,7 +23,7 @@ from nmt_prep.base.runtime import kept
 from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.config.prompts import CausalSettings
 from nmt_prep.subwords.chat.shapes import Border, Segment, Shape, mark, rendered_rows
-from nmt_prep.subwords.chat.template import ChatTemplate
+from nmt_prep.subwords.chat.template import ChatTemplate, PairRenderingError
 from nmt_prep.subwords.facts import BuiltVocabulary
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.tokenizer import Tokenizer
@@ -85,12 +85,13 @@ class RowMaker:
         empty = np.flatnonzero(turns == 0)
         none = Ragged(np.empty(0, np.int32), np.zeros(len(empty) + 1, np.int64))
         made, places = [(none, none)], [empty]
-        for group in np.unique(groups).tolist():
-            mine = np.flatnonzero(groups == group)
-            texts = [lines.take(pa.array(mine)) for lines in (prompts, answers)]
-            for ends, ids, bounds in self._turns(texts, turns[mine], known[group], threads):
+        for group, count in {*zip(groups.tolist(), turns.tolist(), strict=True)}:
+            ends = np.flatnonzero((groups == group) & (turns == count))
+            before = [ends - turn for turn in reversed(range(count))]
+            columns = [lines.take(pa.array(pairs)) for pairs in before for lines in (prompts, answers)]
+            for own, ids, bounds in self._alike(ends, columns, known[group], threads) if count else ():
                 made.append((ids, bounds))
-                places.append(mine[ends])
+                places.append(own)
         order = np.argsort(np.concatenate(places))
         ids, bounds = (Ragged.joined(parts).taken(order) for parts in zip(*made, strict=True))
         if last_only:
@@ -98,20 +99,19 @@ class RowMaker:
             bounds = Ragged(bounds.values[last], np.concatenate([[0], np.cumsum(last)])[bounds.offsets])
         return PairColumns(ids, bounds, corpora, np.empty(0, np.int32))
 
-    def _turns(
-        self, texts: Sequence[pa.Array], turns: npt.NDArray[np.int64], system: str | None, threads: int | None
+    def _alike(
+        self, ends: npt.NDArray[np.int64], columns: Sequence[pa.Array], system: str | None, threads: int | None
     ) -> Iterator[tuple[npt.NDArray[np.int64], Ragged, Ragged]]:
-        """Yields rows: the indices of their last pairs, their ids and their bounds."""
-        for count in np.unique(turns[turns > 0]).tolist():
-            shape, ends, tokenizer = self.shape(system, count), np.flatnonzero(turns == count), self.vocabulary.load()
-            columns = [lines.take(pa.array(ends - turn)) for turn in reversed(range(count)) for lines in texts]
-            odd = np.zeros(len(ends), np.bool_) if shape.odd is None else shape.odd.among(columns)
-            if not odd.all():
-                yield ends[~odd], *shape.rows([lines.filter(pa.array(~odd)) for lines in columns], tokenizer, threads)
-            if self.template is not None and odd.any():
-                rows = [*zip(*(lines.filter(pa.array(odd)).to_pylist() for lines in columns), strict=True)]
-                for places, ids, bounds in rendered_rows(self.template, shape, system, rows, tokenizer):
-                    yield ends[odd][places], ids, bounds
+        """Yields rows of one shape: their last pairs, which are some of ``ends``, their ids and their bounds."""
+        shape, tokenizer = self.shape(system, len(columns) // 2), self.vocabulary.load()
+        odd = np.zeros(len(ends), np.bool_) if shape.odd is None else shape.odd.among(columns)
+        if not odd.all():
+            yield ends[~odd], *shape.rows([lines.filter(pa.array(~odd)) for lines in columns], tokenizer, threads)
+        if self.template is not None and odd.any():
+            texts = zip(*(lines.filter(pa.array(odd)).to_pylist() for lines in columns), strict=True)
+            rows = dict(zip(ends[odd].tolist(), texts, strict=True))
+            for own, ids, bounds in rendered_rows(self.template, shape, system, rows, tokenizer):
+                yield np.array(own), ids, bounds
 
     @kept(1024)
     def shape(self, system: str | None, turns: int) -> Shape:
@@ -176,12 +176,17 @@ class CausalEncoder(TextEncoder):
     """Makes rows from a split's text pairs."""
 
     made_by: CausalRows = field(kw_only=True)
+    names: tuple[str, ...] = field(kw_only=True)  # the names of the corpora
 
     def pairs(self, text: pa.RecordBatch, first: int, epoch: int, threads: int | None = None) -> PairColumns:
         """Returns the rows for pairs; prompts are drawn by ``first``, the first pair's index, and the epoch."""
-        return self.made_by.rows(
-            text.column("source"), text.column("target"), self.corpora_of(text), first + (epoch << 40), threads=threads
-        )
+        corpora = self.corpora_of(text)
+        try:
+            return self.made_by.rows(
+                text.column("source"), text.column("target"), corpora, first + (epoch << 40), threads=threads
+            )
+        except PairRenderingError as error:
+            raise error.at(f"corpus {self.names[corpora[error.pair]]}", text.column("source")) from error
 
 
 def causal_encoder(encoder: TextEncoder, records_dir: Path, info: DatasetInfo, split: str) -> CausalEncoder:
@@ -199,4 +204,5 @@ def causal_encoder(encoder: TextEncoder, records_dir: Path, info: DatasetInfo, s
     ]
     vocabulary, frame = encoder.vocabularies["target"], info.vocab.target.frame
     made_by = CausalRows.of(info.causal, records_dir, split, info.seed, pairs, vocabulary, frame)
-    return CausalEncoder(encoder.vocabularies, encoder.frames, seed=encoder.seed, made_by=made_by)
+    names = tuple(corpus.name for corpus in info.corpora[split])
+    return CausalEncoder(encoder.vocabularies, encoder.frames, seed=encoder.seed, made_by=made_by, names=names)

@@ -173,6 +173,25 @@ def test_prompts_that_no_row_can_have(tmp_path: Path, records: dict[str, Any], p
         nmt_prep.run(config(tmp_path, {"layout": "causal", **records}, **more), until="encode")
 
 
+def test_a_pair_that_a_template_cannot_render(tmp_path: Path) -> None:
+    odd = "{{ raise_exception('odd') if 'hound 5 3' in messages[0].content }}"
+    problem = r"tokenizer_config\.json: the chat template, line 1: odd; use a template for text"
+    records = {"template": "chat", "prompts": "{source}"}
+    made = config(tmp_path, {"layout": "causal", **records})
+    write_tokenizer(tmp_path, odd + TEMPLATES["chatml"])
+    with pytest.raises(VocabularyError, match=rf"^splits\.train\.a, row 13, source 'the hound 5 3': {problem}"):
+        nmt_prep.run(made, until="encode")
+    made = config(tmp_path, {"layout": "text", **records})
+    write_tokenizer(tmp_path, odd + TEMPLATES["chatml"])
+    nmt_prep.run(made, until="encode")
+    directory = tmp_path / "run" / "records"
+    info = load_dataset_info(directory)
+    text = read_text(directory / info.splits["train"].shards[0].file, 0, 22)
+    encoder = causal_encoder(TextEncoder.of(directory, info, "train"), directory, info, "train")
+    with pytest.raises(VocabularyError, match=rf"^corpus a, source 'the hound 5 3': {problem}"):
+        encoder.pairs(text, 0, 0)
+
+
 def test_the_template_beside_a_model_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")
     path = write_tokenizer(tmp_path, "{{ messages[0].oops }}")

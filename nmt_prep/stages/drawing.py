@@ -17,7 +17,7 @@ from nmt_prep.base.columns import TextColumn
 from nmt_prep.base.digests import seed_of
 from nmt_prep.base.errors import CorpusError
 from nmt_prep.config import Config, Corpus
-from nmt_prep.corpora import iter_pairs
+from nmt_prep.corpora import iter_pairs, row_groups
 from nmt_prep.corpora.reader import DOCUMENT
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.training.modifiers.draws import scrambled
@@ -101,24 +101,25 @@ def keys_of(batch: pa.RecordBatch, salt: int) -> Keys:
 
 def draw(task: DrawTask, tick: Tick) -> Draw:
     """Finds the keys up to which pairs are drawn. Ticks are pairs."""
-    total = 0
+    total = sum(sum(row_groups(part)) for part in task.parts)
+    if not total:
+        if task.every or task.drawn:
+            raise CorpusError(f"{task.where}: cleaning leaves no pairs for hold_out; change the rules")
+        return Draw((), (), (), 0)
 
     def drawn() -> Iterator[Keys]:
-        nonlocal total
-        total = 0
+        first = 0
         for part in task.parts:
             for batch in iter_pairs(part, columns=["row", *([DOCUMENT] if task.documents else [])]):
                 free = np.ones(len(batch), np.bool_)
                 for every in task.every:
-                    free &= ~every.among(batch, total)
-                total += len(batch)
+                    free &= ~every.among(batch, first)
+                first += len(batch)
                 yield keys_of(batch, task.salt)[free]
 
     find = _last_documents if task.documents else _last_rows
     lasts, left = find(drawn, [pairs for _, pairs in task.drawn], task.limit)
     tick(total)
-    if not total:
-        raise CorpusError(f"{task.where}: cleaning leaves no pairs for hold_out and limit; change the rules")
     if left < 1:
         raise CorpusError(
             f"{task.where}: cleaning leaves {total:,} pairs, too few for hold_out and limit; hold out fewer, or raise "

@@ -176,8 +176,9 @@ def test_impossible_hold_outs_are_errors(tmp_path: Path) -> None:
             run(config_of(tmp_path, corpus(tmp_path, **keys)), until="divide")
     clean = {"preset": "none", "rules": {"length": {"min": 99}}, "allow_empty": True}
     for keys, message in (
-        ({"hold_out": 10}, "splits.train.x: cleaning leaves no pairs for hold_out and limit; change the rules"),
+        ({"hold_out": 10}, "splits.train.x: cleaning leaves no pairs for hold_out; change the rules"),
         ({}, "vocab source: there is no text to learn from, since the corpora of train have no pairs left; nmt-prep"),
+        ({"limit": 5}, "vocab source: there is no text to learn from, since the corpora of train have no pairs left"),
     ):
         with pytest.raises(NmtPrepError, match=message):
             run(config_of(tmp_path, corpus(tmp_path, **keys), clean=clean), until="vocab")

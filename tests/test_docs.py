@@ -135,13 +135,16 @@ def test_the_loop_of_the_page_on_monolingual_corpora(tmp_path: Path, monkeypatch
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
     shutil.copy(DOCS / "examples" / "toy_translator.py", tmp_path)
     page = DOCS / "monolingual.md"
-    (tmp_path / "loop.yaml").write_text(next(code for code in code_of(page, "yaml") if "name: loop" in code))
+    config = next(code for code in code_of(page, "yaml") if "name: loop" in code)
+    (tmp_path / "loop.yaml").write_text(config.replace("preset: standard", "preset: none, dedup: {pair: exact}"))
     (tmp_path / "nmt-prep").write_text(f'#!/bin/sh\nexec {sys.executable} -m nmt_prep "$@"\n')
     (tmp_path / "nmt-prep").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("PYTHONPATH", str(DOCS.parent))
-    [loop] = code_of(page, "sh")
-    ended = subprocess.run(["sh", "-e"], input=loop, text=True, cwd=tmp_path, check=False, capture_output=True)
+    learn, _, loop = code_of(page, "sh")
+    ended = subprocess.run(
+        ["sh", "-e"], input=f"{learn}\n{loop}", text=True, cwd=tmp_path, check=False, capture_output=True
+    )
     assert ended.returncode == 0, ended.stderr
     source, target = ((tmp_path / f"pairs.{side}").read_text().splitlines() for side in ("en", "de"))
     assert {*zip(source, target, strict=True)} == {*pairs, *zip(mono[:5], mono[5:], strict=True)}

@@ -12,7 +12,7 @@ from pathlib import Path
 def learn(source: str, target: str, model: str) -> None:
     """Writes each word of the source file with the most frequent word in its place."""
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    files = (Path(name).read_text("utf-8").splitlines() for name in (source, target))
+    files = (Path(name).read_bytes().decode().split("\n") for name in (source, target))
     for lines in zip(*files, strict=True):
         for word, other in zip(*(line.split() for line in lines), strict=False):
             found[word][other] += 1
@@ -23,8 +23,8 @@ def learn(source: str, target: str, model: str) -> None:
 def translate(model: str) -> None:
     """Translates the lines of standard input."""
     words = dict(line.split("\t") for line in Path(model).read_text("utf-8").splitlines())
-    for line in sys.stdin:
-        sys.stdout.write(" ".join(words.get(word, word) for word in line.split()) + "\n")
+    for line in sys.stdin.buffer:
+        sys.stdout.write(" ".join(words.get(word, word) for word in line.decode().split()) + "\n")
 
 
 if __name__ == "__main__":

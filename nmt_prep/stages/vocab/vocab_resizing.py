@@ -33,7 +33,7 @@ from nmt_prep.corpora import strip_lines
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.engines import Tick
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import HealthWarning, Job
+from nmt_prep.pipeline.stage import HealthWarning, Job, Warnings
 from nmt_prep.stages.divide import directed, divided_files
 from nmt_prep.stages.vocab.vocab_existing import (
     GivenVocabulary,
@@ -324,8 +324,10 @@ def _pieces(tokenizer: Tokenizer, ids: npt.NDArray[np.int32]) -> str:
 PROVE = Round("prove", prove, Proof, words="comparing the vocabularies")
 
 
-def resize_rounds(job: Job, options: ExistingVocab) -> Rounds[tuple[Resized, Proof]]:
-    """Yields the rounds; returns the new vocabularies, and what changed."""
+def resize_rounds(
+    job: Job, options: ExistingVocab
+) -> Rounds[tuple[dict[Side, DescribedVocabulary], Warnings, dict[str, int]]]:
+    """Yields the rounds; returns the new vocabularies, warnings about what changed, and counts."""
     given = given_vocabularies(job, options)
     every = [*_use_tasks(job, options, given)]
     using = [task for task in every if task.most != 0]
@@ -336,7 +338,11 @@ def resize_rounds(job: Job, options: ExistingVocab) -> Rounds[tuple[Resized, Pro
     )
     tasks = [ProveTask(task.key.replace("use", "prove", 1), task, made, job.directory) for task in every]
     proofs = yield from PROVE.run(tasks, sum(task.part.pairs for task in every))
-    return made, reduce(add, proofs, Proof())
+    proof = reduce(add, proofs, Proof())
+    counts = {"added": made.added, "changed_words": proof.changed, "compared_words": proof.texts}
+    if options.prune is not None:
+        counts = {"removed": made.removed, "changed_lines": proof.changed}
+    return made.described, Warnings(tuple(_warnings(options, made, proof))), counts
 
 
 def _use_tasks(job: Job, options: ExistingVocab, given: dict[Side, GivenVocabulary]) -> Iterator[UseTask]:
@@ -353,7 +359,7 @@ def _use_tasks(job: Job, options: ExistingVocab, given: dict[Side, GivenVocabula
             yield UseTask(key, part, split, languages[part.corpus], given, most, job.scratch / key)
 
 
-def resizing_warnings(options: ExistingVocab, made: Resized, proof: Proof) -> Iterator[HealthWarning]:
+def _warnings(options: ExistingVocab, made: Resized, proof: Proof) -> Iterator[HealthWarning]:
     """Yields warnings about what changed.
 
     Raises:

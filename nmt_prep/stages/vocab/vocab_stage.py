@@ -29,7 +29,7 @@ from nmt_prep.stages.vocab.vocab_existing import (
     named_tags,
     tags_of,
 )
-from nmt_prep.stages.vocab.vocab_resizing import PROVE, RESIZE, USE, resize_rounds, resizing_warnings
+from nmt_prep.stages.vocab.vocab_resizing import PROVE, RESIZE, USE, resize_rounds
 from nmt_prep.stages.vocab.vocab_training import (
     COUNT,
     TRAIN,
@@ -261,7 +261,8 @@ class Vocabulary(Stage[VocabOutput, Made | None]):
         if isinstance(options, ExistingVocab):
             if not options.resized:
                 return None  # there is nothing to train
-            return (yield from _resized(job, options))
+            described, warnings, counts = yield from resize_rounds(job, options)
+            return VocabOutput.of(described), warnings, counts
         config, sampled, directory = job.config, job.read(Sample), job.directory_of(Sample)
         sizes: dict[Side, int] = {"source": sampled.source.bytes, "target": sampled.target.bytes}
         made = {side: len(steps_of_tokens(options.words.of(side))) * has_words(config, side) for side in SIDES}
@@ -319,15 +320,6 @@ class Vocabulary(Stage[VocabOutput, Made | None]):
         else:
             sizes = {f"{side}_pieces": facts.size for side, facts in output.sides().items()}
         return Result(output, Counts(other={**sizes, **counts}), observed=Warnings(warnings))
-
-
-def _resized(job: Job, options: ExistingVocab) -> Rounds[Made]:
-    made, proof = yield from resize_rounds(job, options)
-    warnings = Warnings(tuple(resizing_warnings(options, made, proof)))
-    if options.prune is not None:
-        return VocabOutput.of(made.described), warnings, {"removed": made.removed, "changed_lines": proof.changed}
-    words = {"changed_words": proof.changed, "compared_words": proof.texts}
-    return VocabOutput.of(made.described), warnings, {"added": made.added, **words}
 
 
 def _after_words(job: Job, side: Side, facts: VocabularyFacts) -> VocabularyFacts:

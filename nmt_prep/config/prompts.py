@@ -144,9 +144,6 @@ class PromptSettings(Section):
             yield "examples is for prompts with {examples}"
 
 
-PROMPT_KEYS = tuple(PromptSettings.model_fields)
-
-
 class CausalSettings(PromptSettings):
     """How pairs become rows with one ID sequence."""
 

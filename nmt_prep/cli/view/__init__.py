@@ -22,7 +22,6 @@ with delayed_imports():
 
 _CUT = 400  # Maximum width of a text in a table, in columns; JSON has the whole text
 
-_TextStage = Literal["compile", "clean", "divide", "limits", "encode"]
 _STAGE = "Show the pairs after this stage; by default, the text that goes into the records."
 _WHERE = "Show where a record comes from: its index, SHARD:POSITION, or the CORPUS:ROW that it was made from."
 _REGEX = "Only pairs with a side that matches (RE2; (?i) ignores case)."

@@ -26,6 +26,7 @@ from tests.stages.runs import config_of
 from tests.subwords.chat.templates import TEMPLATES, write_tokenizer
 
 SPECIAL = "x<|im_end|>y"
+CHAT = {"layout": "causal", "template": "chat", "prompts": "{source}"}
 
 
 def config(place: Path, records: dict[str, Any], **more: Any) -> Config:
@@ -58,20 +59,13 @@ def rows_in(run: Path, split: str = "train") -> list[tuple[str, list[int]]]:
 
 
 def test_rows_with_a_chat_template(tmp_path: Path) -> None:
-    records = {
-        "layout": "causal",
-        "template": "chat",
-        "system": "To {target_language}.",
-        "prompts": "{source_code}: {source}",
-    }
-    nmt_prep.run(config(tmp_path, records), until="encode")
+    records = {"system": "To {target_language}.", "prompts": "{source_code}: {source}"}
+    nmt_prep.run(config(tmp_path, {**CHAT, **records}), until="encode")
     rows = rows_in(tmp_path / "run")
     texts = [text for text, _ in rows]
     assert len(rows) == 22
     head = "<|im_start|>system\nTo German.<|im_end|>\n<|im_start|>user\nen: "
-    assert head + "the hound 3 1<|im_end|>\n<|im_start|>assistant\nder Hund 3 1<|im_end|>\n" in [
-        text for text, _ in rows
-    ]
+    assert head + "the hound 3 1<|im_end|>\n<|im_start|>assistant\nder Hund 3 1<|im_end|>\n" in texts
     assert head + f"{SPECIAL}<|im_end|>\n<|im_start|>assistant\n{SPECIAL}<|im_end|>\n" in texts
     assert len(rows_in(tmp_path / "run", "dev")) == 1
     shown = open_run(tmp_path / "run").pairs("encode", "dev").to_pylist()
@@ -90,8 +84,7 @@ def test_rows_with_a_chat_template(tmp_path: Path) -> None:
 )
 def test_documents_become_turns(tmp_path: Path, documents: dict[str, Any], turns: list[int]) -> None:
     settings = {"separator": "space", "max_tokens": 200, **documents}
-    records = {"layout": "causal", "template": "chat", "prompts": "{source}", "shards": {"train": 2}}
-    nmt_prep.run(config(tmp_path, records, documents=settings), until="encode")
+    nmt_prep.run(config(tmp_path, {**CHAT, "shards": {"train": 2}}, documents=settings), until="encode")
     rows = rows_in(tmp_path / "run")
     assert len(rows) == 22
     assert sorted(text.count("assistant") for text, _ in rows if text) == turns
@@ -150,6 +143,14 @@ def test_loaders_can_make_the_rows_of_text(tmp_path: Path) -> None:
          "records.language_names: the English name of the language qqq is not known; set this key to {source: "),
         ({"layout": "causal", "prompt": "{source}"}, {"documents": {"separator": "space"}},
          "documents: the segments of a document are turns of a conversation; set records.template: chat"),
+        (CHAT, {"outputs": [{"kind": "fairseq"}]},
+         "outputs.0: it needs the IDs of each side, and records of layout causal hold whole"),
+        (CHAT, {"outputs": [{"kind": "megatron", "pair": "{source}{target}"}]},
+         "pair: is for pairs, and records of layout causal hold"),
+        (CHAT, {"outputs": [{"kind": "huggingface", "rows": "ids"}]},
+         "rows: ids are for an encoder and a decoder; set causal for rec"),
+        (CHAT, {"outputs": [{"kind": "huggingface", "rows": "messages"}], "documents": {"separator": "space"}},
+         "outputs.0: documents are joined in the order of the records, which layout causal lacks; set records.layout"),
     ],
 )  # fmt: skip
 def test_what_rows_need(tmp_path: Path, records: dict[str, Any], more: dict[str, Any], problem: str) -> None:
@@ -200,17 +201,15 @@ def test_the_template_beside_a_model_on_the_hub(tmp_path: Path, monkeypatch: pyt
         names = ("tokenizer.json", "tokenizer_config.json")
         files = {name: path.with_name(name).read_bytes() for name in names}
         hub.model("owner/name", {**files, "chat_template.jinja": TEMPLATES["chatml"].encode(), "config.json": b"{}"})
-        records = {"layout": "causal", "template": "chat", "prompts": "{source}"}
-        made = config(tmp_path, records, vocab={"from": "hf:owner/name"}, download={"cache": False})
+        made = config(tmp_path, CHAT, vocab={"from": "hf:owner/name"}, download={"cache": False})
         nmt_prep.run(made, until="encode", lock_file=tmp_path / "c.lock")
     assert any("<|im_start|>user\nthe hound 1 0<|im_end|>\n" in text for text, _ in rows_in(tmp_path / "run"))
 
 
 def test_files_of_rows_for_trainers(tmp_path: Path) -> None:
-    records = {"layout": "causal", "template": "chat", "prompts": "{source}"}
     outputs = [{"kind": "megatron"}, {"kind": "huggingface", "rows": "causal", "corpus": True}]
     settings = {"separator": "space", "max_tokens": 200, "max_segments": 4, "share": 1}
-    nmt_prep.run(config(tmp_path, records, outputs=outputs, documents=settings), until="outputs")
+    nmt_prep.run(config(tmp_path, CHAT, outputs=outputs, documents=settings), until="outputs")
     rows = [bounds for text, bounds in rows_in(tmp_path / "run") if text]
     directory = tmp_path / "run" / "outputs"
     sequences, documents, _ = read_megatron(directory / "megatron" / "train-00000-of-00001")
@@ -231,27 +230,8 @@ def test_files_of_rows_for_trainers(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("output", "more", "problem"),
-    [
-        ({"kind": "fairseq"}, {}, "outputs.0: it needs the IDs of each side, and records of layout causal hold whole"),
-        ({"kind": "megatron", "pair": "{source}{target}"}, {}, "pair: is for pairs, and records of layout causal hold"),
-        ({"kind": "huggingface", "rows": "ids"}, {}, "rows: ids are for an encoder and a decoder; set causal for rec"),
-        ({"kind": "huggingface", "rows": "messages"}, {"documents": {"separator": "space"}},
-         "outputs.0: documents are joined in the order of the records, which layout causal lacks; set records.layout"),
-    ],
-)  # fmt: skip
-def test_outputs_that_rows_cannot_have(
-    tmp_path: Path, output: dict[str, Any], more: dict[str, Any], problem: str
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        config(tmp_path, {"layout": "causal", "template": "chat"}, outputs=[output], **more)
-    assert problem in str(caught.value)
-
-
 def test_the_report_of_rows(tmp_path: Path) -> None:
-    records = {"layout": "causal", "template": "chat", "prompts": "{source}"}
-    nmt_prep.run(config(tmp_path, records))
+    nmt_prep.run(config(tmp_path, CHAT))
     summary = json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())
     facts, lengths = summary["rows"]["train"], summary["splits"]["train"]
     rows = rows_in(tmp_path / "run")
@@ -270,7 +250,7 @@ def test_the_report_of_rows(tmp_path: Path) -> None:
 
 
 def test_prompts_can_have_the_context_of_a_document(tmp_path: Path) -> None:
-    records = {"layout": "causal", "template": "chat", "prompts": "{document context}|{source}"}
+    records = {**CHAT, "prompts": "{document context}|{source}"}
     settings = {"separator": "space", "context": {"source": 2}}
     nmt_prep.run(config(tmp_path, records, documents=settings), until="encode")
     texts = [text for text, _ in rows_in(tmp_path / "run")]

@@ -64,15 +64,17 @@ def packed(batches: Iterable[dict[str, Any]]) -> Counter[tuple[int, ...]]:
     return found
 
 
-def same(found: Iterable[dict[str, Any]], expected: Iterable[dict[str, Any]]) -> bool:
-    return [{name: array.tolist() for name, array in batch.items()} for batch in found] == [
-        {name: array.tolist() for name, array in batch.items()} for batch in expected
-    ]
+def lists(batches: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: array.tolist() for name, array in batch.items()} for batch in batches]
+
+
+def causal(run: Path, **options: Any) -> list[dict[str, Any]]:
+    return [*read_records(run, "train", features="causal", **options)]
 
 
 def test_a_sequence_per_row(run: Path) -> None:
     sequences = Counter[tuple[int, ...]]()
-    batches = list(read_records(run, "train", features="causal", batch_tokens=500))
+    batches = causal(run, batch_tokens=500)
     for batch in batches:
         assert sorted(batch) == ["attention_mask", "input_ids", "labels"]
         assert {array.dtype for array in batch.values()} == {np.dtype(np.int64)}
@@ -86,62 +88,54 @@ def test_a_sequence_per_row(run: Path) -> None:
             assert labels == [-100] * begin + ids[begin:end] + [-100] * (len(ids) - end)
             sequences[tuple(ids[:size])] += 1
     assert sequences == FULL
-    assert same(read_records(run, "train", features="causal", batch_tokens=500, skip_batches=9), batches[9:])
+    assert lists(causal(run, batch_tokens=500, skip_batches=9)) == lists(batches[9:])
 
 
 @pytest.mark.usefixtures("small_windows")
 @pytest.mark.parametrize("world", [1, 3])
 def test_packed_rows(run: Path, world: int) -> None:
     options: dict[str, Any] = {"row_length": 200, "batch_size": 3, "seed": 4, "epoch": 2, "world_size": world}
-    parts = [list(read_records(run, "train", features="causal", rank=rank, **options)) for rank in range(world)]
+    parts = [causal(run, rank=rank, **options) for rank in range(world)]
     assert sum((packed(part) for part in parts), Counter()) == FULL
     for rank, part in enumerate(parts):
         plan = plan_batches(run, "train", Options(**options, rank=rank), causal=True)
         assert plan.total == len(part)
         for skipped in (1, 5, len(part)):
-            assert same(
-                read_records(run, "train", features="causal", rank=rank, skip_batches=skipped, **options),
-                part[skipped:],
-            )
-    equal = [
-        list(read_records(run, "train", features="causal", rank=rank, equal_batches="split", **options))
-        for rank in range(world)
-    ]
+            assert lists(causal(run, rank=rank, skip_batches=skipped, **options)) == lists(part[skipped:])
+    equal = [causal(run, rank=rank, equal_batches="split", **options) for rank in range(world)]
     assert len({len(part) for part in equal}) == 1
     assert sum((packed(part) for part in equal), Counter()) == FULL
-    assert not same(parts[0], read_records(run, "train", features="causal", **{**options, "epoch": 3}))
+    assert lists(parts[0]) != lists(causal(run, **{**options, "epoch": 3}))
 
 
 def test_rows_are_full_and_mixed_anew_in_each_epoch(run: Path) -> None:
     rows = []
     for epoch in (0, 1):
-        [batch] = read_records(run, "train", features="causal", row_length=500, batch_size=999, epoch=epoch)
+        [batch] = causal(run, row_length=500, batch_size=999, epoch=epoch)
         rows.append({tuple(sorted(row[row >= 1000].tolist())) for row in batch["input_ids"]})
         assert (batch["input_ids"] > 0).mean() > 0.99
     assert not rows[0] & rows[1]
 
 
 def test_long_sequences_are_dropped_or_cut(run: Path) -> None:
-    options: dict[str, Any] = {"features": "causal", "row_length": 64, "max_length": 30}
     short = Counter({ids: count for ids, count in FULL.items() if len(ids) <= 30})
-    assert packed(read_records(run, "train", **options)) == short
-    cut = packed(read_records(run, "train", too_long="truncate", **options))
+    assert packed(causal(run, row_length=64, max_length=30)) == short
+    cut = packed(causal(run, row_length=64, max_length=30, too_long="truncate"))
     assert cut == Counter(ids[:30] for ids in FULL.elements())
-    for batch in read_records(run, "train", features="causal", max_length=30, too_long="truncate"):
+    for batch in causal(run, max_length=30, too_long="truncate"):
         assert batch["input_ids"].shape[1] <= 30
-        assert {
-            BOUNDS[row[0]][0] >= 30 for row in batch["input_ids"][(batch["labels"] == -100).all(axis=1)].tolist()
-        } <= {True}
+        without_target = batch["input_ids"][(batch["labels"] == -100).all(axis=1)]
+        assert all(BOUNDS[row[0]][0] >= 30 for row in without_target.tolist())
 
 
 def test_copies_columns_and_fixed_widths(run: Path) -> None:
-    options: dict[str, Any] = {"features": "causal", "corpus_ids": True, "weights": {"a": 2, "b": 0}}
-    found = list(read_records(run, "train", row_length=100, **options))
+    options: dict[str, Any] = {"corpus_ids": True, "weights": {"a": 2, "b": 0}}
+    found = causal(run, row_length=100, **options)
     assert packed(found) == Counter({ids: 2 for ids in FULL if ids[0] < 2500})
     for batch in found:
         assert set(batch["corpora"].ravel().tolist()) <= {0, -1}
         assert ((batch["corpora"] == 0).sum(axis=1) == (batch["input_ids"] >= 1000).sum(axis=1)).all()
-    for batch in read_records(run, "train", pad_to=[16, 64], **options):
+    for batch in causal(run, pad_to=[16, 64], **options):
         assert batch["input_ids"].shape[1] in (16, 64)
         assert batch["corpora"].shape == batch["input_ids"].shape[:1]
 
@@ -156,7 +150,7 @@ def test_a_source_resumes(run: Path) -> None:
     assert (state["options"]["row_length"], state["options"]["causal"]) == (128, True)
     resumed = BatchSource(run, "train", **options)
     resumed.load_state_dict(state)
-    assert same(resumed, batches)
+    assert lists(resumed) == lists(batches)
     assert packed(resumed) == FULL
     other = BatchSource(run, "train", **{**options, "row_length": 64})
     with pytest.raises(ArgumentError, match="the state was saved with row_length 128, here it is 64"):
@@ -195,7 +189,7 @@ def test_what_does_not_fit(
 def test_damaged_spans(encode_run: Callable[..., Path]) -> None:
     run = encode_run({"a": [([5, 6, 1], [2, 1])]}, "causal")
     with pytest.raises(RecordsError, match="a record of layout causal is damaged: the spans of a sequence must ascend"):
-        list(read_records(run, "train", features="causal"))
+        causal(run)
 
 
 def test_sequences_of_text(tmp_path: Path) -> None:
@@ -209,29 +203,25 @@ def test_sequences_of_text(tmp_path: Path) -> None:
         "splits": {"train": [{"name": name, "url": f"{name}.tsv"} for name in "ab"]},
         "vocab": {"kind": "byte_bpe", "size": 300, "shared": True},
     }
-    kinds: dict[str, dict[str, Any]] = {"causal": {}, "text": {}}
-    for layout in kinds:
+    for layout in ("causal", "text"):
         records = {"layout": layout, "prompt": "To {target_language}: {source}\n"}
         run = {**config, "output_dir": str(tmp_path / layout), "records": records}
         nmt_prep.run(check_config(run, "test config").within(tmp_path))
-    options: dict[str, Any] = {"features": "causal", "row_length": 512, "batch_size": 4}
-    causal, text = (list(read_records(tmp_path / layout, "train", **options)) for layout in kinds)
-    assert same(causal, text)
+    options: dict[str, Any] = {"row_length": 512, "batch_size": 4}
+    made, text = (causal(tmp_path / layout, **options) for layout in ("causal", "text"))
+    assert lists(made) == lists(text)
     rows = np.concatenate([batch["input_ids"].ravel()[batch["labels"].ravel() != -100] for batch in text])
     records_dir = tmp_path / "text" / "records"
     tokenizer = load_tokenizer(records_dir / load_dataset_info(records_dir).vocab.target.file)
     decoded = tokenizer.decode([one for one in rows.tolist() if one])
     assert (decoded.count("Haus"), decoded.count("house")) == (400, 0)
     for bucketing in ("optimal", "t2t"):
-        found = read_records(tmp_path / "text", "train", features="causal", bucketing=bucketing)  # type: ignore[call-overload]
-        assert sum(len(batch["labels"]) for batch in found) == 400
-    training = {
-        "stages": [{"name": "s", "mix": {"b": 1.0}, "until": {"b": 2}}],
-        "modifiers": [{"UpperCase": 1.0}],
-    }
-    staged = list(read_records(tmp_path / "text", "train", training=training, **options))
+        assert sum(len(batch["labels"]) for batch in causal(tmp_path / "text", bucketing=bucketing)) == 400
+    stages = [{"name": "s", "mix": {"b": 1.0}, "until": {"b": 2}}]
+    options["training"] = {"stages": stages, "modifiers": [{"UpperCase": 1.0}]}
+    staged = causal(tmp_path / "text", **options)
     assert sum((batch["position_ids"] == 0).sum() for batch in staged) > 200
-    source = BatchSource(tmp_path / "text", "train", training=training, **options)
+    source = BatchSource(tmp_path / "text", "train", features="causal", **options)
     assert len(source) == len(staged)
     with pytest.raises(ArgumentError, match="subwords are not sampled in rows of a causal language model"):
-        read_records(tmp_path / "text", "train", features="causal", subwords={"source": {"dropout": 0.1}})
+        causal(tmp_path / "text", subwords={"source": {"dropout": 0.1}})

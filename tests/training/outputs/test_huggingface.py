@@ -13,10 +13,7 @@ import yaml
 
 from nmt_prep.base.digests import digest_of
 from nmt_prep.training.outputs import output_files as files
-from nmt_prep.training.outputs.huggingface import (
-    card_config,
-    size_category,
-)
+from nmt_prep.training.outputs.huggingface import card_config, size_category
 from nmt_prep.training.outputs.output_files import parquet_file
 from nmt_prep.training.prompts import drawn
 from tests.corpus import pair
@@ -47,36 +44,28 @@ def test_ids_are_those_of_the_records(tmp_path: Path) -> None:
     assert rows["labels"].to_pylist() == targets
     assert rows["length"].to_pylist() == [len(row) for row in sources]
     assert [str(field.type) for field in rows.schema] == ["list<element: int32>", "list<element: int32>", "int32"]
-    names = {"README.md", "output.json", "source.spm", "target.spm", "vocab.json", "target_vocab.json"}
-    assert {path.name for path in (outputs / "huggingface").glob("[!td]*")} | {
-        "target.spm",
-        "target_vocab.json",
-    } == names
+    vocabularies = {"source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer_config.json"}
+    others = {path.name for path in (outputs / "huggingface").iterdir() if path.suffix != ".parquet"}
+    assert others == vocabularies | {"README.md", "output.json"}
 
 
 def test_conversations(tmp_path: Path) -> None:
     prompts = ["From {source_language}: {source}", "{source} To {target_language}?"]
     chat = {"kind": "huggingface", "rows": "chat", "prompts": prompts}
-    outputs = run_outputs(
-        tmp_path,
-        chat,
-        {**chat, "name": "again", "shards": {"train": 2}, "language_names": {"source": "A", "target": "B"}},
-        {"kind": "huggingface", "name": "plain", "shards": {"train": 1}},
-        vocab={"size": 200},
-    )
+    again = {**chat, "name": "again", "shards": {"train": 2}, "language_names": {"source": "A", "target": "B"}}
+    plain = {"kind": "huggingface", "name": "plain", "shards": {"train": 1}}
+    outputs = run_outputs(tmp_path, chat, again, plain, vocab={"size": 200})
     messages = table(outputs / "huggingface")["messages"].to_pylist()
     pairs = table(outputs / "plain", shards=1)["translation"].to_pylist()
     assert [[message["role"] for message in row] for row in messages] == [["user", "assistant"]] * 60
     assert [row[1]["content"] for row in messages] == [row["zh"] for row in pairs]
     choice = drawn(1, "train", 0, 60, [2**31, 2**32])
-    expected = [
-        (f"From English: {row['en']}", f"{row['en']} To Chinese?")[n] for row, n in zip(pairs, choice, strict=True)
-    ]
+    filled = [(f"From English: {row['en']}", f"{row['en']} To Chinese?") for row in pairs]
+    expected = [both[n] for both, n in zip(filled, choice, strict=True)]
     assert [row[0]["content"] for row in messages] == expected
-    again = table(outputs / "again", shards=2)["messages"].to_pylist()  # the prompts do not depend on the shards
-    assert [
-        row[0]["content"].replace("From A:", "From English:").replace("B?", "Chinese?") for row in again
-    ] == expected
+    others = table(outputs / "again", shards=2)["messages"].to_pylist()  # the prompts do not depend on the shards
+    named = [text.replace("From English:", "From A:").replace("Chinese?", "B?") for text in expected]
+    assert [row[0]["content"] for row in others] == named
 
 
 def test_tags_are_left_out_of_chat_rows_or_as_the_config_says(tmp_path: Path) -> None:
@@ -85,29 +74,18 @@ def test_tags_are_left_out_of_chat_rows_or_as_the_config_says(tmp_path: Path) ->
     text, marian = {"kind": "text", "pieces": False, "vocab": []}, {"kind": "marian"}
     named = {"chat": chat, "rows": {"kind": "huggingface"}, "text": text, "marian": marian}
     outputs = [{**output, "name": name} for name, output in named.items()]
-    outputs += [
-        {**output, "name": f"{name}-{tags}", "tags": tags} for name, output in named.items() for tags in (True, False)
-    ]
-    vocab = {**SENTENCEPIECE, "reserved": ["<2zh>"]}
-    directory = run_outputs(
-        tmp_path, *outputs, splits={"train": [corpus]}, vocab=vocab, records={"shards": {"train": 3}}
-    )
-    tagged = {
-        path.name: sum(b"<2zh>" in part.read_bytes() for part in path.glob("train-*")) for path in directory.iterdir()
-    }
-    assert tagged == {
-        "chat": 0,
-        "rows": 3,
-        "text": 3,
-        "marian": 3,
-        **{f"{name}-True": 3 for name in named},
-        **{f"{name}-False": 0 for name in named},
-    }
+    flags = (True, False)
+    outputs += [{**output, "name": f"{name}-{tags}", "tags": tags} for name, output in named.items() for tags in flags]
+    vocab, records = {**SENTENCEPIECE, "reserved": ["<2zh>"]}, {"shards": {"train": 3}}
+    directory = run_outputs(tmp_path, *outputs, splits={"train": [corpus]}, vocab=vocab, records=records)
+    parts = {path.name: [*path.glob("train-*")] for path in directory.iterdir()}
+    tagged = {name: sum(b"<2zh>" in part.read_bytes() for part in listed) for name, listed in parts.items()}
+    expected = {"chat": 0, "rows": 3, "text": 3, "marian": 3}
+    assert tagged == expected | {f"{name}-{tags}": 3 * tags for name in named for tags in flags}
     for path in directory.glob("rows*"):
         assert len(table(path)) == 60
-    assert {row[0]["content"] for row in table(directory / "chat")["messages"].to_pylist()} == {
-        pair(number)[0] for number in range(60)
-    }
+    prompts = table(directory / "chat")["messages"].to_pylist()
+    assert {row[0]["content"] for row in prompts} == {pair(number)[0] for number in range(60)}
 
 
 def test_row_groups_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,24 +126,14 @@ def test_the_card(tmp_path: Path) -> None:
     assert "| train | 6 | t, u, v |" in text
     assert "- t: CC-BY-4.0\n- u: not stated\n" in text
     assert "- v: see \\[here\\](http://x.org) \\# \\<b\\>\\`a\\`\\</b\\> \\| \\*b\\*\\\\\n" in text
-    assert [size_category(n) for n in (999, 1_000, 5_000_000_000, 10**11)] == [
-        "n<1K",
-        "1K<n<10K",
-        "1B<n<10B",
-        "10B<n<100B",
-    ]
+    sizes = {999: "n<1K", 1_000: "1K<n<10K", 5_000_000_000: "1B<n<10B", 10**11: "10B<n<100B"}
+    assert {size: size_category(size) for size in sizes} == sizes
 
 
 def test_a_card_names_the_content_of_its_config() -> None:
     config = card_config("text", "outputs/text/", ("train", "dev"), {"train-0": "a1", "dev-0": "b2"})
-    assert config == {
-        "config_name": "text",
-        "description": "content dd9bb6fecd6e09d7",
-        "data_files": [
-            {"split": "train", "path": "outputs/text/train-*.parquet"},
-            {"split": "dev", "path": "outputs/text/dev-*.parquet"},
-        ],
-    }
+    files = [{"split": split, "path": f"outputs/text/{split}-*.parquet"} for split in ("train", "dev")]
+    assert config == {"config_name": "text", "description": "content dd9bb6fecd6e09d7", "data_files": files}
     other = card_config("text", "outputs/text/", ("train", "dev"), {"train-0": "a1", "dev-0": "b3"})
     assert other["description"] != config["description"]
 
@@ -192,13 +160,11 @@ def test_datasets_and_transformers_read_the_files(
     datasets = pytest.importorskip("datasets")
     transformers = pytest.importorskip("transformers")
     names = ("translation", "chat", "ids")
-    outputs = run_outputs(
-        tmp_path, *({"kind": "huggingface", "name": name, "rows": name} for name in names), vocab=vocab
-    )
+    wanted = ({"kind": "huggingface", "name": name, "rows": name} for name in names)
+    outputs = run_outputs(tmp_path, *wanted, vocab=vocab)
     read = {name: datasets.load_dataset(str(outputs / name), cache_dir=str(tmp_path / "cache")) for name in names}
-    assert {name: {split: len(rows) for split, rows in each.items()} for name, each in read.items()} == {
-        name: {"train": 60, "dev": 20} for name in names
-    }
+    for each in read.values():
+        assert {split: len(rows) for split, rows in each.items()} == {"train": 60, "dev": 20}
     assert read["translation"]["train"].features["translation"] == datasets.Translation(languages=["en", "zh"])
     tokenizer = transformers.MarianTokenizer.from_pretrained(str(outputs / "ids"))
     for text, ids in zip(read["translation"]["train"]["translation"], read["ids"]["train"], strict=True):

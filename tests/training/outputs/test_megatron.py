@@ -24,12 +24,8 @@ def read(directory: Path) -> list[list[int]]:
 
 
 def test_a_pair_is_a_sequence_and_a_document(tmp_path: Path) -> None:
-    outputs = run_outputs(
-        tmp_path,
-        {"kind": "megatron"},
-        {"kind": "megatron", "name": "tagged", "pair": "{eos} <to-zh> {target}{sep}{source}", "sep": "<sep>"},
-        vocab=BPE,
-    )
+    tagged = {"kind": "megatron", "name": "tagged", "pair": "{eos} <to-zh> {target}{sep}{source}", "sep": "<sep>"}
+    outputs = run_outputs(tmp_path, {"kind": "megatron"}, tagged, vocab=BPE)
     [path] = (outputs / "megatron").glob("*tokenizer.json")
     tokenizer = load_tokenizer(path)
     sources, targets = recorded_ids(tmp_path / "run")
@@ -52,9 +48,7 @@ def test_megatron_reads_the_files(tmp_path: Path) -> None:
     assert [dataset[n].tolist() for n in range(len(dataset))] == read_megatron(prefix)[0]
 
 
-def test_pieces_that_a_vocabulary_lacks_end_the_run_before_any_file(
-    tmp_path: Path,
-) -> None:
+def test_pieces_that_a_vocabulary_lacks_end_the_run_before_any_file(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match=r"no bos piece for \{bos\} in the key pair of the output megatron"):
         run_outputs(tmp_path, {"kind": "megatron", "pair": "{bos}{source}{target}"}, vocab=BPE)
     assert not (tmp_path / "run" / "outputs").exists()

@@ -46,16 +46,13 @@ def test_presets_are_the_published_prompts() -> None:
 
 
 def test_fields_are_those_of_the_pair() -> None:
-    made = prompter(
-        "{source_code}>{target_code} {target_language}: {source}{document context}", system="{target_code}!"
-    )
+    codes = "{source_code}>{target_code} {target_language}: {source}{document context}"
+    made = prompter(codes, system="{target_code}!")
     assert fill(made, "{target_code} x", corpus=1) == "de>pt_BR Portuguese: {target_code} x"
     assert made.systems == ["de!", "pt_BR!"]
     assert fill(prompter("{document context}|{source}"), "c", context="a\nb") == "a\nb|c"
-    named = prompter(
-        "{source_language} {target_language} {source}", language_names=LanguageNames(source="A", target="B")
-    )
-    assert fill(named, "x") == "A B x"
+    names = LanguageNames(source="A", target="B")
+    assert fill(prompter("{source_language} {target_language} {source}", language_names=names), "x") == "A B x"
     assert fill(prompter("{target_language} {source}", language_names="fr"), "x") == "allemand x"
 
 
@@ -72,15 +69,10 @@ def test_prompts_are_drawn_by_their_shares() -> None:
 
 
 def test_names_of_languages() -> None:
-    names = {
-        ("zh", "en"): "Chinese",
-        ("pt-BR", "en"): "Portuguese",
-        ("en_US", "en"): "English",
-        ("tlh", "en"): "Klingon",
-    }
-    names |= {("de", "zh"): "德语", ("zh-Hant", "de"): "Chinesisch (Traditionell)", ("eng_Latn", "fr"): "anglais"}
+    english = {"zh": "Chinese", "pt-BR": "Portuguese", "en_US": "English", "tlh": "Klingon", "qqq": None}
+    names = {(code, "en"): name for code, name in english.items()} | {("eng_Latn", "fr"): "anglais"}
+    names |= {("de", "zh"): "德语", ("zh-Hant", "de"): "Chinesisch (Traditionell)", ("qqq", "de"): None}
     assert {case: language_name(*case) for case in names} == names
-    assert [language_name("qqq"), language_name("qqq", "de")] == [None, None]
 
 
 def test_examples_are_other_pairs_of_the_pool(tmp_path: Path) -> None:
@@ -92,9 +84,8 @@ def test_examples_are_other_pairs_of_the_pool(tmp_path: Path) -> None:
     rows = made.filled(sources, sources, np.zeros(200, np.int32), 0).to_pylist()
     shown = [row.partition("|")[0].split("\n\n") for row in rows]
     assert {len(set(examples)) for examples in shown} == {3}
-    assert {example for examples in shown for example in examples} == {
-        f"English: s{n}\nGerman: t{n}" for n in range(11)
-    }
+    listed = {f"English: s{n}\nGerman: t{n}" for n in range(11)}
+    assert {example for examples in shown for example in examples} == listed
     assert not any(f"English: s{n % 12}\n" in row for n, row in enumerate(rows))
     assert made.filled(sources[50:60], sources[50:60], np.zeros(10, np.int32), 50).to_pylist() == rows[50:60]
     assert fill(made, "x", corpus=1) == "|x"

@@ -33,12 +33,7 @@ def columns(tokenizer: Tokenizer, lines: Sequence[str]) -> CountColumns:
 
 
 def extended(
-    path: Path,
-    lines: Sequence[str],
-    size: int,
-    *,
-    tokens: Sequence[str] = (),
-    others: Sequence[str] = OLD,
+    path: Path, lines: Sequence[str], size: int, *, tokens: Sequence[str] = (), others: Sequence[str] = OLD
 ) -> tuple[Tokenizer, Tokenizer, list[NewPiece]]:
     """Extends a file in place; returns the old and the new tokenizer, and the new pieces."""
     old = load_tokenizer(path)
@@ -88,9 +83,8 @@ def unigram_json(path: Path) -> Path:
 
 
 def bpe_json(path: Path) -> Path:
-    parts = bpe(
-        ["▁", *sorted({*"".join(OLD)} - {" "})], [("▁", "t"), ("h", "e"), ("▁t", "he"), ("l", "o")], byte_fallback=True
-    )
+    merges = [("▁", "t"), ("h", "e"), ("▁t", "he"), ("l", "o")]
+    parts = bpe(["▁", *sorted({*"".join(OLD)} - {" "})], merges, byte_fallback=True)
     tokens = added((name, place) for place, name in enumerate(SPECIAL))
     (path / "tokenizer.json").write_bytes(data(content(parts, None, metaspace(), tokens=tokens)))
     return path / "tokenizer.json"
@@ -201,7 +195,7 @@ def test_ids_with_gaps_are_refused(tmp_path: Path) -> None:
     path = byte_file(tmp_path)
     file = json.loads(path.read_bytes())
     file["model"]["ignore_merges"] = True
-    file["added_tokens"].append(added([("<x>", len(file["model"]["vocab"]))], special=False)[0])
+    file["added_tokens"] += added([("<x>", len(file["model"]["vocab"]))], special=False)
     path.write_text(json.dumps(file))
     with pytest.raises(VocabularyError, match=r"the added token '<x>' is not in model\.vocab, and with ignore_me"):
         extended(path, NEW, 5)

@@ -8,11 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from nmt_prep.subwords import SentencePieceTokenizer, load_tokenizer
-from nmt_prep.subwords.resizing import editable, kept_ids
 from tests.subwords.resizing.test_extension import byte_file, extended
 from tests.subwords.resizing.test_pruning import pruned
 from tests.subwords.resizing.texts import LANGUAGES
@@ -79,23 +77,15 @@ def test_fast_tokenizers(tmp_path: Path) -> None:
 
 
 def test_slow_tokenizers(tmp_path: Path) -> None:
-    (tmp_path / "source.spm").write_bytes(trained(LANGUAGES * 3, 400, character_coverage=1.0))
-    plain = SentencePieceTokenizer.load(tmp_path / "source.spm")
-    numbered = plain.numbered(
-        {piece: number for number, piece in enumerate(["</s>", "<unk>", *plain.pieces[4:], "<pad>"])}
-    )
-    numbered.save(tmp_path / "source.spm")
-    counts = np.bincount(numbered.encode_batch(LANGUAGES[:9]).values, minlength=len(numbered))
-    vocabulary = editable(numbered, tmp_path / "source.spm", "x")
-    for side in ("source", "target"):
-        (tmp_path / f"{side}.spm").write_bytes(vocabulary.edited(kept_ids(vocabulary, numbered, counts, 1, ())))
-    ours = load_tokenizer(tmp_path / "source.spm")
+    path, vocab = tmp_path / "x.spm", tmp_path / "vocab.json"
+    path.write_bytes(trained(LANGUAGES * 3, 400, character_coverage=1.0))
+    plain = SentencePieceTokenizer.load(path)
+    pieces = ["</s>", "<unk>", *plain.pieces[4:], "<pad>"]
+    plain.numbered({piece: number for number, piece in enumerate(pieces)}).save(path)
+    old, ours = pruned(path, LANGUAGES[:9])
     assert isinstance(ours, SentencePieceTokenizer)
-    (tmp_path / "vocab.json").write_text(json.dumps(ours.numbering))
-    files = {name: str(tmp_path / f"{name}.spm") for name in ("source", "target")}
-    theirs = transformers.MarianTokenizer(
-        source_spm=files["source"], target_spm=files["target"], vocab=str(tmp_path / "vocab.json")
-    )
-    eos = ours.eos_id
-    assert theirs(LANGUAGES).input_ids == [[*row, eos] for row in ours.encode_batch(LANGUAGES).to_lists()]
-    assert len(ours) < len(numbered)
+    vocab.write_text(json.dumps(ours.numbering))
+    theirs = transformers.MarianTokenizer(source_spm=str(path), target_spm=str(path), vocab=str(vocab))
+    rows = ours.encode_batch(LANGUAGES).to_lists()
+    assert theirs(LANGUAGES).input_ids == [[*row, ours.eos_id] for row in rows]
+    assert len(ours) < len(old)

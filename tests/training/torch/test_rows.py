@@ -30,7 +30,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def config(place: Path, records: dict[str, Any], **outputs: dict[str, Any]) -> Config:
+def config(place: Path, records: dict[str, Any], frame: dict[str, str] | None = None, **outputs: Any) -> Config:
     pairs = [(text, other, number % 7) for number, text in enumerate(TEXTS) for other in (TEXTS[number - 1], text)]
     rows = [f"{source}\t{target}\t{score + (source == target)}\n" for source, target, score in pairs]
     (place / "a.tsv").write_text("".join(rows))
@@ -40,7 +40,7 @@ def config(place: Path, records: dict[str, Any], **outputs: dict[str, Any]) -> C
         {**(prompted if options["rows"] != "causal" else {"kind": "huggingface"}), **options, "name": name}
         for name, options in outputs.items()
     ]
-    vocab = {"from": str(write_tokenizer(place, MARKED))}
+    vocab = {"from": str(write_tokenizer(place, MARKED)), "frame": frame or {}}
     return config_of(place, train, vocab=vocab, records={"layout": "causal", **records}, outputs=listed)
 
 
@@ -86,18 +86,10 @@ def test_masks_of_trl(place: Path) -> None:
     assert completed == [(ids, [*labels[:-1], *after]) for ids, labels in expected]
 
 
-def test_rows_without_template(place: Path, tmp_path: Path) -> None:
-    prompt = {"prompt": "{source}\n"}
-    outputs = {"plain": {"rows": "prompt_completion", "prompts": "{source}\n"}, "causal": {"rows": "causal"}}
-    made = config(tmp_path, prompt, **outputs)
-    framed = made.model_copy(
-        update={
-            "vocab": made.vocab.model_copy(
-                update={"frame": type(made.vocab.frame)(source="{ids} <|im_end|>", target="{ids} <|im_end|>")}
-            )
-        }
-    )
-    nmt_prep.run(framed, until="outputs")
+def test_rows_without_template(tmp_path: Path) -> None:
+    frame = dict.fromkeys(("source", "target"), "{ids} <|im_end|>")
+    outputs = {name: KINDS[name] for name in ("plain", "causal")}
+    nmt_prep.run(config(tmp_path, {"prompt": "{source}\n"}, frame, **outputs), until="outputs")
     causal = rows_of(tmp_path, "causal")
     expected = sorted(zip(causal["input_ids"], causal["labels"], strict=True))
     assert trained_on(tmp_path, rows_of(tmp_path, "plain")) == expected

@@ -8,6 +8,7 @@ killed, or that has more corpora, translates only new lines.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -114,18 +115,23 @@ class TranslateTask(SliceTask):
 
 def translate(task: TranslateTask, tick: Tick) -> MadeTexts:
     """Writes the texts for a slice of a part. Reports progress per pair."""
-    counts, (text, *ranking) = MadeTexts(), columns_of(task.of.name, task.made, task.side, task.of.context)
-    schema, real = pa.schema([pa.field(task.side, pa.string())]), OTHER[task.side]
-    with atomic_write(task.output) as beside, writing(task.output), pa.ipc.new_file(str(beside), schema) as file:
-        for batch, lines in task.batches_in_context():
-            try:
+    counts, columns = MadeTexts(), columns_of(task.of.name, task.made, task.side, task.of.context)
+    schema, real, (text, *ranking) = pa.schema([pa.field(task.side, pa.string())]), OTHER[task.side], columns
+    try:
+        with ExitStack() as files:
+            for column in columns:
+                files.enter_context(column.writing(task.output))
+            beside = files.enter_context(atomic_write(task.output))
+            files.enter_context(writing(task.output))
+            file = files.enter_context(pa.ipc.new_file(str(beside), schema))
+            for batch, lines in task.batches_in_context():
                 made = _chosen(task, batch, text.texts({real: lines}, tick), ranking).cast(pa.string())
-            except ComputedError as error:
-                raise ComputedError(f"{task.of.name}.translate: {error}") from error
-            empty, copies = pc.equal(pc.utf8_trim_whitespace(made), ""), pc.equal(made, batch.column(real))
-            found = (pc.sum(each).as_py() or 0 for each in (empty, copies, pc.starts_with(made, _WRONG)))
-            counts += MadeTexts(len(made), *found)
-            file.write_batch(pa.record_batch([made], schema=schema))
+                empty, copies = pc.equal(pc.utf8_trim_whitespace(made), ""), pc.equal(made, batch.column(real))
+                found = (pc.sum(each).as_py() or 0 for each in (empty, copies, pc.starts_with(made, _WRONG)))
+                counts += MadeTexts(len(made), *found)
+                file.write_batch(pa.record_batch([made], schema=schema))
+    except ComputedError as error:
+        raise ComputedError(f"{task.of.name}.translate: {error}") from error
     return counts
 
 

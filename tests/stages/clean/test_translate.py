@@ -122,6 +122,14 @@ def test_a_run_that_was_killed_translates_no_line_twice(tmp_path: Path) -> None:
     assert ("DIE", "die") in cleaned(config)
 
 
+def test_a_program_that_writes_too_much_in_the_end_loses_its_texts(tmp_path: Path) -> None:
+    (tmp_path / "toy.py").write_text(f"{TOY}print(1)")
+    config = back_translated(tmp_path)
+    for _ in range(2):
+        with pytest.raises(ComputedError, match=r"^the value bt: python3 toy\.py wrote more than it had lines"):
+            run(config)
+
+
 def test_members_share_the_lines_and_the_plan_counts_them(tmp_path: Path) -> None:
     config = back_translated(tmp_path, lines(tmp_path, "n", "g", "f", "f", limit=2))
     run(config, until="compile")

@@ -21,23 +21,20 @@ def best_by_chrf(candidates: Sequence[str], references: Sequence[str]) -> npt.ND
     count = len(candidates) // max(len(references), 1)
     best = np.zeros(len(references), np.int64)
     for number, reference in enumerate(references):
-        grams = _grams(reference)
-        scores = [_chrf(_grams(text), grams) for text in candidates[number * count : (number + 1) * count]]
+        grams = grams_of(reference)
+        scores = [chrf(grams_of(text), grams) for text in candidates[number * count : (number + 1) * count]]
         best[number] = scores.index(max(scores))
     return best
 
 
-def chrf(text: str, reference: str) -> float:
-    """Returns the score, from 0 to 1."""
-    return _chrf(_grams(text), _grams(reference))
-
-
-def _grams(text: str) -> list[Counter[str]]:
+def grams_of(text: str) -> list[Counter[str]]:
+    """Returns how often a text has each n-gram, for each size."""
     bare = "".join(text.split())
     return [Counter([bare[at : at + size] for at in range(len(bare) - size + 1)]) for size in range(1, _ORDER + 1)]
 
 
-def _chrf(grams: Sequence[Counter[str]], references: Sequence[Counter[str]]) -> float:
+def chrf(grams: Sequence[Counter[str]], references: Sequence[Counter[str]]) -> float:
+    """Returns the score, from 0 to 1, given the n-grams of a text and of its reference."""
     # As sacrebleu: precision and recall are means over the orders that both texts have.
     precision = recall = 0.0
     orders = 0

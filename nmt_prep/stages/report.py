@@ -342,10 +342,9 @@ def _cleaning(job: Job) -> Json:
     others = {name: value for name, value in output.items() if name not in ordered_only}
     sections = {"clean": output["corpora"], "rules": seen["rules"], "rejects": nearest, "repaired": repaired}
     sections |= {rule: seen[rule] for rule in LEARNED_RULES if seen[rule]}
-    for split, corpora in job.config.splits.items():
-        for corpus in corpora:
-            if (texts := output["translations"].get(split, {}).get(corpus.name)) is not None:
-                texts["by"] = job.config.made_side(corpus)
+    for split, corpus in job.config.corpora:
+        if corpus.name in output["translations"].get(split, {}):
+            output["translations"][split][corpus.name]["by"] = job.config.made_side(corpus)
     sections |= {name: output[name] for name in ("untranslated", "translations") if output[name]}
     ordered = {name: _in_order(job.config, section) for name, section in sections.items()}
     by_split = {name: seen[name] for name in ("duplicates", "leaks", "mended") if seen.get(name)}

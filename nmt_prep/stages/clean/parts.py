@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -159,9 +159,7 @@ class PartOutput(ExitStack):
     def refuse(self, batch: pa.RecordBatch, verdict: Verdict) -> pa.RecordBatch:
         """Rejects pairs that the rules do not judge; returns the others."""
         dropped = Counter(verdict.reasons.to_pylist())
-        self._refused += CleanCounts(
-            dropped.total(), 0, dropped, {reason: {reason: n} for reason, n in dropped.items()}
-        )
+        self._refused += replace(dropped_counts(dropped), pairs_in=dropped.total(), pairs_out=0)
         self._reject(batch, verdict)
         return batch.filter(pa.array(verdict.kept))
 

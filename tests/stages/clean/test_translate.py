@@ -8,7 +8,7 @@ import pytest
 
 import nmt_prep
 from nmt_prep.base.errors import CleaningError, ComputedError, ConfigError
-from nmt_prep.cleaning.chrf import best_by_chrf, chrf
+from nmt_prep.cleaning.chrf import best_by_chrf, chrf, grams_of
 from nmt_prep.config import Config
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.runs import runner, viewing
@@ -230,7 +230,7 @@ def test_another_number_of_candidates_drops_a_pair(tmp_path: Path, kept: object,
     ],
 )
 def test_chrf_is_that_of_sacrebleu(text: str, reference: str, percent: float) -> None:
-    assert chrf(text, reference) == pytest.approx(percent / 100)
+    assert chrf(grams_of(text), grams_of(reference)) == pytest.approx(percent / 100)
     assert best_by_chrf(["", text, "", text], [reference, reference]).tolist() == [int(percent > 0)] * 2
 
 

@@ -61,10 +61,7 @@ Translators = Annotated[
 
 
 class _Places(Section):
-    """The places of the sides in a file that may hold both."""
-
-    source: int | str | None = None
-    target: int | str | None = None
+    """The places of the sides, named source and target, in a file that may hold both."""
 
     def _problems(self) -> Iterator[str]:
         if not self.sides:

@@ -252,10 +252,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
             job.progress.event("mended", message=str(warning))
         known = {name: digest for name, digest in digests.items() if digest is not None}
         untranslated = _by_split(made.corpora, lambda work: work.lines)
-        texts = _by_split(made.corpora, lambda work: work.texts)
-        return Result(
-            CleanOutput(parts, corpora, untranslated, texts, overlap), counts, sorted(digests), known, observed
-        )
+        output = CleanOutput(parts, corpora, untranslated, _by_split(made.corpora, lambda work: work.texts), overlap)
+        return Result(output, counts, sorted(digests), known, observed)
 
 
 def _sample_rejects(job: Job, corpora: list[CorpusWork]) -> Rounds[None]:

@@ -81,11 +81,11 @@ class SliceTask:
             yield {side: batch.column(side) for side in sides}
 
 
-def slices_of(job: Job, rule: str, this: str, task: PartTask, suffix: str) -> Iterator[SliceTask]:
+def slices_of(job: Job, rule: str, this: str, task: PartTask) -> Iterator[SliceTask]:
     """Yields the slices of a part, given the names of the pass and of the round that computes their values."""
     for number, first in enumerate(range(0, task.part.pairs, SLICE_PAIRS)):
         name, pairs = f"{task.stem}-{number:05d}", min(SLICE_PAIRS, task.part.pairs - first)
-        output = job.scratch / this / f"{name}{suffix}"
+        output = job.scratch / this / f"{name}.values"
         yield SliceTask(f"{this}-{name}", task.of, task.part.path, first, pairs, output, rule)
 
 
@@ -153,17 +153,15 @@ def texts_left(
         compiled: the compiled pairs; None if they are not known.
     """
     for rule in (rule for rule in rules if isinstance(rule, ColumnRule)):
-        values: dict[str, dict[str, Column]] = {}
-        corpora = {corpus.name: corpus.corpus for corpus in filter(rule.applies, cleaned_corpora(config))}
-        for corpus in filter(rule.applies, cleaned_corpora(config)):
-            column = rule.columns(corpus, config)[0]
-            values.setdefault(column.name, {})[corpus.name] = column
-        for shown, columns in values.items():
-            tasks = [task for task in missing if isinstance(task, SliceTask) and task.rule == rule.name]
-            if own := [(task, columns[task.of.name]) for task in tasks if task.of.name in columns]:
-                yield _counted(shown, own)
+        corpora = {corpus.name: corpus for corpus in cleaned_corpora(config) if rule.applies(corpus)}
+        columns = {name: rule.columns(corpus, config)[0] for name, corpus in corpora.items()}
+        tasks = [task for task in missing if isinstance(task, SliceTask) and task.rule == rule.name]
+        for shown in dict.fromkeys(column.name for column in columns.values()):
+            own = {name: column for name, column in columns.items() if column.name == shown}
+            if slices := [(task, own[task.of.name]) for task in tasks if task.of.name in own]:
+                yield _counted(shown, slices)
             else:
-                yield _at_most(shown, columns.values(), [corpora[name] for name in columns], compiled)
+                yield _at_most(shown, own.values(), [corpora[name].corpus for name in own], compiled)
 
 
 def _at_most(
@@ -260,7 +258,7 @@ class ComputedPass(ColumnRule):
 
     def apply(self, job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
         def slices(task: PartTask) -> Iterator[SliceTask]:
-            return slices_of(job, self.name, self.this, task, ".npy")
+            return slices_of(job, self.name, self.this, task)
 
         every = [each for work in corpora for task in work.tasks(job, self.this) for each in slices(task)]
         edges = edges_for((yield from self._compute.run(every, pairs_in(corpora))))

@@ -86,7 +86,6 @@ class TranslateTask(SliceTask):
 
     made: Translate
     side: Side  # the side that the texts become
-    salt: int
 
     @property
     def candidates(self) -> int:
@@ -170,7 +169,8 @@ def _best(task: TranslateTask, batch: pa.RecordBatch, candidates: pa.Array, rank
     real, count = OTHER[task.side], task.candidates
     if task.made.keep == "sample":
         rows = np.asarray(batch.column("row").to_numpy(), np.uint64)
-        chosen = (scrambled(rows ^ np.uint64(task.salt)) % np.uint64(count)).astype(np.int64)
+        salt = np.uint64(seed_of(f"translate/{task.of.seed}/{task.of.corpus}"))
+        chosen = (scrambled(rows ^ salt) % np.uint64(count)).astype(np.int64)
     elif ranking:
         repeated = pa.array(np.repeat(np.arange(len(batch)), count))
         pairs: dict[Side, pa.Array] = {real: batch.column(real).take(repeated), task.side: candidates}
@@ -242,17 +242,16 @@ class MadePairs(ColumnRule):
 
         def task_of(work: CorpusWork, task: PartTask) -> MadeTask:
             made, side = _made(job.config, work.corpus)
-            texts = tuple(each.output for each in slices_of(job, self.name, TRANSLATE.name, task, ".arrow"))
+            texts = tuple(each.output for each in slices_of(job, self.name, TRANSLATE.name, task))
             return MadeTask(**vars(task), side=side, texts=texts, candidates=job.config.computed[made.by].candidates)
 
         yield from rewrite_parts(job, self.this, PAIRS, corpora, task_of)
 
     def _slices(self, job: Job, work: CorpusWork) -> Iterator[TranslateTask]:
         made, side = _made(job.config, work.corpus)
-        salt = seed_of(f"translate/{job.config.seed}/{work.of.corpus}")
         for task in work.tasks(job, self.this):
-            for each in slices_of(job, self.name, TRANSLATE.name, task, ".arrow"):
-                yield TranslateTask(**vars(each), made=made, side=side, salt=salt)
+            for each in slices_of(job, self.name, TRANSLATE.name, task):
+                yield TranslateTask(**vars(each), made=made, side=side)
 
 
 def _made(config: Config, corpus: CleanedCorpus) -> tuple[Translate, Side]:

@@ -22,7 +22,6 @@ from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
 from nmt_prep.cleaning.presets import Cleaning, effective_dedup
 from nmt_prep.cleaning.rejects import Verdict, dropped_counts
 from nmt_prep.config import Config, Corpus
-from nmt_prep.config.language_pairs import LanguagePair
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import PairFile
 from nmt_prep.pipeline.engines import Tick
@@ -111,13 +110,14 @@ def drop_lines(job: Job, corpora: Sequence[CorpusWork], keys: Mapping[str, Range
     if not any(work.corpus.untranslated for work in corpora):
         return
     taking = [work for work in corpora if LINES in work.passes]
-    places = {work.name: (work.split, work.corpus.corpus.pair, work.corpus.sides[0]) for work in taking}
-    compared = {place: _compare(job, *place, corpora, keys) for place in places.values()}
+    labels = {work.name: f"{work.split}-{work.corpus.corpus.pair or 'all'}-{work.corpus.sides[0]}" for work in taking}
+    by_label = {labels[work.name]: work for work in taking}
+    compared = {label: _compare(job, label, of, corpora, keys[of.split].bits) for label, of in by_label.items()}
     yield from KEYS.run(task for each in compared.values() for task in each.keys.values())
     yield from DECIDE.run(task for each in compared.values() for task in each.decisions)
 
     def task_of(work: CorpusWork, task: PartTask) -> DropTask:
-        found = compared[places[work.name]]
+        found = compared[labels[work.name]]
         number, split = found.keys[task.part.path].spill.part, found.split
         return DropTask(**vars(task), number=number, dropped=split.dropped, corpora=split.corpora)
 
@@ -133,29 +133,20 @@ class _LineComparison(NamedTuple):
     decisions: list[DecideTask]
 
 
-def _compare(
-    job: Job,
-    name: str,
-    pair: LanguagePair | None,
-    side: Side,
-    corpora: Sequence[CorpusWork],
-    ranges: Mapping[str, Ranges],
-) -> _LineComparison:
-    """Returns a comparison; of equal lines the first one stays, so corpora that lose none come first."""
-    label, bits = f"{name}-{pair or 'all'}-{side}", ranges[name].bits
-    directory = spill_directory(job, name) / f"lines-{label}"
+def _compare(job: Job, label: str, of: CorpusWork, corpora: Sequence[CorpusWork], bits: int) -> _LineComparison:
+    """Returns the comparison for a corpus; of equal lines the first one stays: corpora that lose none come first."""
+    pair, side = of.corpus.corpus.pair, of.corpus.sides[0]
+    directory = spill_directory(job, of.split) / f"lines-{label}"
     comparison = Comparison(side, effective_dedup(section_of(job.config)).keys, (), 1)
     names, keys = list[str](), dict[Path, KeysTask]()
-    for corpus, parts in _compared(job, name, corpora):
+    for corpus, parts in _compared(job, of.split, corpora):
         own = corpus.corpus.pair
         read = side if own == pair else OTHER[side]  # from a corpus in the opposite direction
-        if own not in (pair, pair and pair.reverse) or read not in job.config.real_sides(corpus.corpus):
-            continue
-        if own == pair or not corpus.untranslated:
-            for number, part in enumerate(parts, len(keys)):
-                spill = SpillFiles(directory, number, (comparison,), bits, Group(exchanged=read != side))
-                keys[part.path] = KeysTask(f"{KEYS.name}-{label}-{number:05d}", part.path, read, spill)
-                names.append(corpus.name.removeprefix(f"splits.{name}."))
+        related = own == pair or (pair is not None and own == pair.reverse and not corpus.untranslated)
+        for part in parts if related and read in job.config.real_sides(corpus.corpus) else ():
+            spill = SpillFiles(directory, len(keys), (comparison,), bits, Group(exchanged=read != side))
+            keys[part.path] = KeysTask(f"{KEYS.name}-{label}-{len(keys):05d}", part.path, read, spill)
+            names.append(corpus.name.removeprefix(f"splits.{of.split}."))
     split = ComparedSplit(label, directory, tuple(names), [], bits)
     decisions = decide_tasks(job, DECIDE, split, comparison, range(len(keys)))
     split.dropped[DUPLICATE_LINE] = tuple(task.output for task in decisions)
@@ -172,8 +163,8 @@ def _compared(
     others = [
         CleanedCorpus(other, number, corpus, Cleaning(()))
         for other, each in config.own_splits.items()
-        for number, corpus in enumerate(each)
-        if other != split and corpus.translate is None and corpus.role == "parallel"
+        for number, corpus in enumerate(each if other != split else ())
+        if corpus.translate is None and corpus.role == "parallel"
     ]
     # Lines without pairs come last.
     for corpus in sorted((*own, *others), key=lambda each: (each.untranslated, len(each.sides) == 1)):
@@ -196,11 +187,10 @@ def _limit(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
         if work.pairs
     ]
     drawn = yield from DRAW.run(drawing, pairs_in(corpora))
-    draws = {task.where: (found, task.salt) for task, found in zip(drawing, drawn, strict=True)}
+    draws = {task.where: found for task, found in zip(drawing, drawn, strict=True)}
 
     def task_of(work: CorpusWork, task: PartTask) -> LimitTask:
-        found, salt = draws[work.name]
-        return LimitTask(**vars(task), draw=found, salt=salt)
+        return LimitTask(**vars(task), draw=draws[work.name], salt=salt_of(job.config, work.corpus.corpus))
 
     yield from rewrite_parts(job, DRAWN, KEEP, corpora, task_of)
 

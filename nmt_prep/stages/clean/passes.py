@@ -1,8 +1,9 @@
 """The passes of the `clean` stage over a corpus's parts, with the settings that they need.
 
-After the pass of the rules come rules that need the whole corpus, comparisons of pairs, and computed values: ``top``,
-values that rank duplicates, ``dedup``, ``translation``, ``adequacy``, other values, ``best`` (the ``top`` rule by a
-score that is computed here) and ``limits``.
+If a program translates a corpus, ``lines``, ``drawn`` and ``made`` follow the pass of the rules. Then come rules that
+need the whole corpus, comparisons of pairs, and computed values: ``top``, values that rank duplicates, ``dedup``,
+``translation``, ``adequacy``, other values, ``best`` (the ``top`` rule by a score that is computed here) and
+``limits``.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Report(Stage[NoOutput, None]):
     reads = (Download, Compile, Sample, Vocabulary, Encode)
     observes = True
     observed = Warnings
-    version = 7
+    version = 8
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         later: tuple[type[AnyStage], ...] = pair_stages(config)[1:]  # all but compile

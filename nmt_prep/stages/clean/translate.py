@@ -55,9 +55,10 @@ def translate_settings(config: Config, corpus: CleanedCorpus) -> dict[str, Any]:
     ranking = config.computed[made.best].definition if made.best in config.computed else None
     context = {"context": made.context} if made.context else {}
     text, keep = config.computed[made.by].definition, made.best or made.keep
+    drawn = {} if limit is None else {"limit": limit, "hold_out": lines_needed(corpus.corpus) - limit}
     return {
         f"{name}.translate": {"text": text, "keep": keep, "ranking": ranking, **context, "version": VERSION},
-        **({} if limit is None else {f"{name}.limit": limit, f"{name}.hold_out": lines_needed(corpus.corpus) - limit}),
+        **{f"{name}.{key}": number for key, number in drawn.items() if number},
         **({"seed": config.seed} if limit is not None or made.keep == "sample" else {}),
     }
 

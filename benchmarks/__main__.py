@@ -182,7 +182,7 @@ def with_table(text: str, runs: Mapping[str, Any], *, chosen: bool) -> str:
 def table(runs: Mapping[str, Any], *, chosen: bool) -> str:
     """Returns the machines and a Markdown table with a row for each figure that README or the page shows.
 
-    On the page, the figures of a benchmark follow a row with its command and with what they have in common.
+    On the page, the figures of a benchmark follow a row with its name and with what they have in common.
     """
     columns = ["what", "nmt_prep", "peer", "times as fast: wall-clock (processor time)"]
     columns += ["command"] if chosen else []
@@ -198,7 +198,7 @@ def table(runs: Mapping[str, Any], *, chosen: bool) -> str:
             continue
         parts = [figure.what.split(", ") for figure in figures]
         same = [part for part in parts[0] if all(part in others for others in parts)]
-        title = f"**{', '.join(same)}** `{command(name)}`".removeprefix("**** ")
+        title = f"**{', '.join(same)}** `{name}`".removeprefix("**** ")
         if len(figures) == 1:
             lines.append(row([title, *cells(figures[0])]))
             continue

@@ -102,7 +102,7 @@ def _corpus_lines(corpus: CorpusFacts, languages: Languages) -> Iterator[str | T
             unknown = "" if seen.fitting is not None else f" (the model does not include {seen.language})"
             yield f"  languages of {side}: {shares} of {seen.lines} lines{unknown}"
     if corpus.first:
-        yield _table(corpus.first, languages)
+        yield _table(corpus.first, languages, "(not seen)" if corpus.unseen else "(none)")
     for label, lines in (("problem", corpus.problems), ("warning", corpus.warnings), ("not seen", corpus.unseen)):
         yield from (f"  {label}: {line}" for line in lines)
 
@@ -133,12 +133,12 @@ def _file_line(file: FileFacts) -> str:
     return ", ".join(facts)
 
 
-def _table(pairs: Sequence[tuple[str | None, str | None]], languages: Languages) -> Table:
+def _table(pairs: Sequence[tuple[str | None, str | None]], languages: Languages, missing: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1), expand=True)
     for side in SIDES:
         table.add_column(f"{side} ({getattr(languages, side)})", ratio=1, overflow="fold")
     for pair in pairs:
-        table.add_row(*("(not seen)" if text is None else cell(text, _CUT) for text in pair))
+        table.add_row(*(missing if text is None else cell(text, _CUT) for text in pair))
     return table
 
 

@@ -235,6 +235,7 @@ def test_one_side(tmp_path: Path) -> None:
     corpora = {"url": {"source": "mono.en"}, "role": "vocab"}, {"url": "both.tsv"}
     mono, _ = facts(check(tmp_path, *corpora, arguments=("--json",)))
     assert (mono["pairs"], mono["first"][0][1], list(mono["languages"])) == (6, None, ["source"])
+    assert "(none)" in check(tmp_path, *corpora).stdout
 
 
 def test_control_characters_are_not_printed(tmp_path: Path) -> None:

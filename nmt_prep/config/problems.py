@@ -43,6 +43,9 @@ _REMOVED = {
 }
 """Keys from earlier versions, without split names and list indexes, and what holds in their place."""
 
+_OF_CORPUS = {f"splits.{key}": f"clean.overrides sets {key} for a corpus" for key in ("fix", "rules")}
+"""Keys that a corpus does not have, and what to use instead."""
+
 _REMOVED_VALUES = {("splits.role", "monolingual"): f"it no longer exists: {_TRANSLATE}; replace it by translate"}
 """Values of earlier versions, with their keys."""
 
@@ -212,6 +215,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def _unknown(path: KeyPath, section: type[BaseModel]) -> str:
     if (now := _REMOVED.get(_general(path))) is not None:
         return f"this key no longer exists: {now}; remove it"
+    if (instead := _OF_CORPUS.get(_general(path))) is not None:
+        return f"unknown key; {instead}"
     allowed = sorted(_fields(section))
     return f"unknown key{did_you_mean(str(path[-1]), allowed)} (allowed here: {', '.join(allowed)})"
 

@@ -226,9 +226,22 @@ def contains(lines: pa.Array, character: str) -> bool:
     return bool((column.data[column.offsets[0] : column.offsets[-1]] == ord(character)).any())
 
 
+def concatenated(*columns: pa.Array | str, between: str = "") -> pa.Array:
+    """Joins texts row by row, to ``large_string``; a string is the same in all rows."""
+    kind = pa.large_string()
+    texts = (pa.scalar(each, kind) if isinstance(each, str) else each.cast(kind) for each in columns)
+    return pc.binary_join_element_wise(*texts, pa.scalar(between, kind))
+
+
+def joined_items(items: pa.Array, offsets: npt.NDArray[np.int64], between: str) -> pa.Array:
+    """Joins consecutive texts of an array: line i has the items from ``offsets[i]`` to before ``offsets[i + 1]``."""
+    lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), items)
+    return pc.binary_join(lists, pa.scalar(between, items.type))
+
+
 def joined_lines(lines: pa.Array) -> memoryview:
     r"""Returns the lines of a ``large_string`` array as file content: UTF-8, each line followed by ``\n``."""
-    joined = pc.binary_join_element_wise(lines, pa.scalar("", lines.type), pa.scalar("\n", lines.type))
+    joined = concatenated(lines, "\n")
     _, offsets, data = joined.buffers()
     bounds = np.frombuffer(offsets, np.int64)
     return memoryview(data)[bounds[joined.offset] : bounds[joined.offset + len(joined)]]

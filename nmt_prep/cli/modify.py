@@ -18,6 +18,7 @@ with delayed_imports():
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from nmt_prep.base import columns
     from nmt_prep.cli import text_stream
     from nmt_prep.config import file as config_file
     from nmt_prep.training import curriculum
@@ -66,8 +67,8 @@ def modify(
             if modifiers.needing_links and pairs.links is None:
                 raise CorpusError(f"{modifiers.needing_links} needs links; give them in a third column")
             made = modifiers(pairs)
-            columns = [made.source, made.target, *([] if made.links is None else [made.links])]
-            text_stream.write_lines(pc.binary_join_element_wise(*columns, pa.scalar("\t", pa.large_string())))
+            sides = [made.source, made.target, *([] if made.links is None else [made.links])]
+            text_stream.write_lines(columns.concatenated(*sides, between="\t"))
 
 
 def _entry(text: str) -> dict[str, object]:

@@ -26,6 +26,7 @@ from nmt_prep.cli.text_stream import InputLines, input_lines, write_lines
 
 with delayed_imports():
     from nmt_prep import subwords
+    from nmt_prep.base import columns
     from nmt_prep.reporting import report_tables
     from nmt_prep.subwords import comparison, frame, piece_text
 
@@ -89,7 +90,7 @@ def encode(
         spells = form == "pieces" and isinstance(subwords.inner_of(tokenizer), subwords.SubwordNMTTokenizer)
         pieces = subwords.segmented(tokenizer, text, threads) if spells else None
         if pieces is not None:
-            return pieces if tag is None else pc.binary_join_element_wise(f"{tag}", pieces, " ")
+            return pieces if tag is None else columns.concatenated(tag, pieces, between=" ")
         return written(around.around(tokenizer.encode_batch(text, threads)))
 
     for lines in input_lines():

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from nmt_prep.base.columns import Ragged
+from nmt_prep.base.columns import Ragged, joined_items
 from nmt_prep.base.errors import EncodeError
 from nmt_prep.subwords.tokenizer import Tokenizer
 
@@ -61,7 +60,7 @@ class PieceText:
             raise EncodeError(f"IDs must be from 0 to {len(self.texts) - 1}")
         if check:
             self.check(rows.values)
-        return _joined(rows, self._column.take(pa.array(rows.values)))
+        return joined_items(self._column.take(pa.array(rows.values)), rows.offsets, " ")
 
     def rows(self, lines: Iterable[str]) -> Ragged:
         """Returns the IDs in each line of pieces; spaces separate the pieces."""
@@ -73,7 +72,7 @@ class PieceText:
 
 def id_lines(rows: Ragged) -> pa.Array:
     """Returns one line per row, with ids separated by spaces, as a ``large_string`` array."""
-    return _joined(rows, pa.array(rows.values).cast(pa.large_string()))
+    return joined_items(pa.array(rows.values).cast(pa.large_string()), rows.offsets, " ")
 
 
 def id_rows(lines: Iterable[str]) -> Ragged:
@@ -88,8 +87,3 @@ def id_rows(lines: Iterable[str]) -> Ragged:
             raise EncodeError(f"an ID is out of range: {line[:80]!r}")
         rows.append(row)
     return Ragged.from_lists(rows)
-
-
-def _joined(rows: Ragged, words: pa.Array) -> pa.Array:
-    lists = pa.LargeListArray.from_arrays(pa.array(rows.offsets.astype(np.int64)), words)
-    return pc.binary_join(lists, pa.scalar(" ", pa.large_string()))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nmt_prep.base.columns import concatenated, joined_items
 from nmt_prep.base.digests import check_regular, seed_of
 from nmt_prep.base.errors import ConfigError
 from nmt_prep.base.runtime import kept, needed_extra
@@ -141,34 +142,30 @@ class Prompter:
             rows = np.flatnonzero(groups == group)
             taken = pa.array(rows)
             corpus, prompt = divmod(group, len(self.prompts))
-            fields: dict[str, pa.Array | pa.Scalar] = {"source": sources.take(taken)}
-            fields |= dict(
-                zip(LANGUAGES, (pa.scalar(name, pa.large_string()) for name in self.languages[corpus]), strict=True)
-            )
+            fields: dict[str, pa.Array | str] = dict(zip(LANGUAGES, self.languages[corpus], strict=True))
+            fields["source"] = sources.take(taken)
             parts = self.prompts[prompt]
             if "document context" in parts[1::2]:
-                fields["document context"] = nothing() if context is None else context.take(taken)
+                fields["document context"] = "" if context is None else context.take(taken)
             if "glossary" in parts[1::2]:
                 assert self.glossary is not None
                 fields["glossary"] = _glossary(self.glossary).column(fields["source"], targets.take(taken))
             if "examples" in parts[1::2]:
                 fields["examples"] = self._examples(corpus, fields["source"], first + rows)
-            columns = [
-                fields[part] if number % 2 else pa.scalar(part, pa.large_string()) for number, part in enumerate(parts)
-            ]
-            made.append(pc.binary_join_element_wise(*columns, nothing()))
+            columns = (fields[part] if number % 2 else part for number, part in enumerate(parts))
+            made.append(concatenated(*columns))
             places.append(rows)
         if len(made) == 1:
             return made[0]
         joined = pa.concat_arrays(made) if made else sources
         return joined.take(pa.array(np.argsort(np.concatenate([np.empty(0, np.int64), *places]))))
 
-    def _examples(self, corpus: int, sources: pa.Array, numbers: npt.NDArray[np.int64]) -> pa.Array:
+    def _examples(self, corpus: int, sources: pa.Array, numbers: npt.NDArray[np.int64]) -> pa.Array | str:
         """Returns the examples for rows: as many from the pool as requested, without the row's own source."""
         path = self.pools[corpus]
         pool = None if path is None else _pool(path)
         if pool is None or not len(pool[0]):
-            return nothing()
+            return ""
         size = len(pool[0])
         count = min(self.examples + 1, size)
         keys = np.array([seed_of(f"nmt_prep examples 1\n{self.seed}\n{self.split}")], np.uint64)
@@ -181,14 +178,9 @@ class Prompter:
         own = np.asarray(pc.equal(pool[0].take(flat), repeated)).reshape(-1, count)
         own[~own.any(axis=1), -1] = count > self.examples  # one more was drawn than is needed
         names = self.languages[corpus]
-        space = [pa.scalar(text, pa.large_string()) for text in (f"{names[0]}: ", f"\n{names[1]}: ")]
-        lines = pc.binary_join_element_wise(
-            space[0], pool[0].take(flat), space[1], pool[1].take(flat), nothing()
-        ).filter(pa.array(~own.ravel()))
+        lines = concatenated(f"{names[0]}: ", pool[0].take(flat), f"\n{names[1]}: ", pool[1].take(flat))
         offsets = np.concatenate([[0], np.cumsum((~own).sum(axis=1))])
-        return pc.binary_join(
-            pa.LargeListArray.from_arrays(pa.array(offsets), lines), pa.scalar("\n\n", pa.large_string())
-        )
+        return joined_items(lines.filter(pa.array(~own.ravel())), offsets, "\n\n")
 
 
 def drawn(seed: int, split: str, first: int, count: int, shares: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -314,8 +306,3 @@ def _occurs(term: str, text: str) -> bool:
     while place >= 0 and not _is_at(term, text, place):
         place = text.find(term, place + 1)
     return place >= 0
-
-
-def nothing() -> pa.Scalar:
-    """Returns an empty text, to join columns with."""
-    return pa.scalar("", pa.large_string())

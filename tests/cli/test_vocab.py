@@ -105,6 +105,12 @@ def test_a_tag_begins_each_line(vocabulary: Path) -> None:
     assert [line.split(" ")[0] for line in pieces.splitlines()] == [tokenizer.pieces[tag]] * len(PLAIN)
 
 
+def test_a_tag_begins_each_line_of_pieces_of_codes(tmp_path: Path) -> None:
+    (tmp_path / "codes").write_text("#version: 0.2\na b</w>\n")
+    pieces = filtered("ab ba\n", "encode", "--vocab", str(tmp_path / "codes"), "--tag", "a", "--as", "pieces")
+    assert pieces == "a ab b@@ a\n"
+
+
 def test_a_tag_without_a_piece_is_an_error_before_any_line(vocabulary: Path) -> None:
     result = nmt_prep("encode", "--vocab", vocabulary, "--tag", "<2fr>", stdin=b"some text\n")
     assert (result.returncode, result.stdout) == (1, "")

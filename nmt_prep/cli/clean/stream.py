@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.base.artefacts import output_file, writing
-from nmt_prep.base.columns import TextColumn, joined_lines
+from nmt_prep.base.columns import TextColumn, concatenated, joined_lines
 from nmt_prep.base.digests import DigestCache
 from nmt_prep.base.errors import CleaningError, CorpusError
 from nmt_prep.base.progress import Progress
@@ -139,7 +139,7 @@ def _clean(idle: SimpleQueue[Worker], scores: Mapping[str, int], lines: InputLin
         verdict = verdict_of(worker.finder, judged, rows)
     finally:
         idle.put(worker)
-    written = _joined("\t", judged.text["source"], _joined("", judged.text["target"], rest))
+    written = concatenated(judged.text["source"], "\t", judged.text["target"], rest)
     dropped = written.filter(pa.array(~verdict.kept))
     return _Block(
         len(lines.text),
@@ -157,12 +157,7 @@ def _with_reasons(lines: pa.Array, verdict: Verdict, numbers: npt.NDArray[np.int
     columns = [verdict.reasons, verdict.columns, *values, pa.array(numbers)]
     if pointers:
         columns += verdict.instead or (pa.nulls(len(lines), pa.string()), pa.nulls(len(lines), pa.int64()))
-    return _joined("\t", lines, *(pc.fill_null(column.cast(pa.string()), "") for column in columns))
-
-
-def _joined(separator: str, *columns: pa.Array) -> pa.Array:
-    kind = pa.large_string()
-    return pc.binary_join_element_wise(*(column.cast(kind) for column in columns), pa.scalar(separator, kind))
+    return concatenated(lines, *(pc.fill_null(column.cast(pa.string()), "") for column in columns), between="\t")
 
 
 def _split(lines: InputLines, scores: Mapping[str, int]) -> tuple[dict[Side, pa.Array], pa.Array, dict[str, Values]]:

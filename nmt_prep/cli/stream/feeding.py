@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import typer
 
 from nmt_prep.base.artefacts import parse_json, write_json
-from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.columns import TextColumn, concatenated
 from nmt_prep.base.digests import check_regular
 from nmt_prep.base.errors import ArgumentError, OutputError
 from nmt_prep.base.sides import SIDES, Side
@@ -73,8 +73,8 @@ class Reader:
             whole = len(places) == len(block.pairs)
             columns = [self._column(block, name) for name in self.columns]
             columns = columns if whole else [column.take(pa.array(places)) for column in columns]
-            pieces = [piece for column in columns for piece in (column, _text("\t"))]
-            lines = TextColumn.from_arrow(pc.binary_join_element_wise(*pieces[:-1], _text("\n"), _text("")))
+            pieces = [piece for column in columns for piece in (column, "\t")]
+            lines = TextColumn.from_arrow(concatenated(*pieces[:-1], "\n"))
             row = block.end if self.end is None else min(block.end, self.end)
             yield lines, block.pairs.rows[places], row
             if row == self.end:
@@ -96,11 +96,7 @@ class Reader:
         corpora = block.column("corpus")
         named = list(self.opened.tags)
         starts = pa.array([f"{tags[corpus]} " if corpus in tags else "" for corpus in named], pa.large_string())
-        return pc.binary_join_element_wise(starts.take(pc.index_in(corpora, pa.array(named))), lines, _text(""))
-
-
-def _text(value: str) -> pa.Scalar:
-    return pa.scalar(value, pa.large_string())
+        return concatenated(starts.take(pc.index_in(corpora, pa.array(named))), lines)
 
 
 def _without_tabs(lines: pa.Array) -> pa.Array:

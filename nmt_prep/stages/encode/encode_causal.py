@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nmt_prep.base.artefacts import atomic_write
+from nmt_prep.base.columns import joined_items
 from nmt_prep.base.digests import seed_of, sha256_of
 from nmt_prep.base.errors import ConfigError, VocabularyError
 from nmt_prep.base.sides import SIDES
@@ -263,5 +263,4 @@ def contexts(batch: pa.RecordBatch, sources: pa.Array, count: int) -> pa.Array:
     before = np.minimum(place, count)
     items = spans(np.arange(len(batch)) - before, before)
     offsets = np.concatenate([[0], np.cumsum(before)])
-    lists = pa.LargeListArray.from_arrays(pa.array(offsets), sources.take(pa.array(items)))
-    return pc.binary_join(lists, pa.scalar("\n", pa.large_string()))
+    return joined_items(sources.take(pa.array(items)), offsets, "\n")

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.columns import Ragged, TextColumn, joined_items
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.cleaning.align.links import Links, pharaoh, piece_links, pieces_of
 from nmt_prep.cleaning.align.word_vocabulary import Words, words_of
@@ -68,7 +68,7 @@ class JoinedLinks(JoinedText):
         assert self.vocabularies is not None
         inside, _ = _inside(examples.first[side], examples.end)
         offsets = _ends(examples.end - examples.first[side])
-        lines = self.between(_side_of(pairs, side).take(pa.array(inside)), offsets)
+        lines = joined_items(_side_of(pairs, side).take(pa.array(inside)), offsets, self.separator)
         tags = self.tags.get(side, ())
         starts = pa.array([f"{tag} " if tag else "" for tag in tags], lines.type).take(pa.array(corpora))
         before = np.array([len(f"{tag} ".encode()) if tag else 0 for tag in tags], np.int32)[corpora]

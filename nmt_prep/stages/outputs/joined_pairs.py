@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.base.columns import Ragged
+from nmt_prep.base.columns import Ragged, concatenated, joined_items
 from nmt_prep.base.sides import Side
 from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.training.records.dataset_json import load_dataset_info
@@ -166,12 +166,7 @@ class JoinedText(TextPairs):
             inner = np.ones(len(places), np.bool_)
             inner[offsets[:-1][first < end]] = False
             lines, places = pa.concat_arrays([lines, untagged]), places + len(lines) * inner
-        return self.between(lines.take(pa.array(places)), offsets)
-
-    def between(self, segments: pa.Array, offsets: Int64s) -> pa.Array:
-        """Returns segment lines with the separator between the segments, given the line offsets."""
-        lists = pa.LargeListArray.from_arrays(pa.array(offsets), segments)
-        return pc.binary_join(lists, pa.scalar(self.separator, segments.type))
+        return joined_items(lines.take(pa.array(places)), offsets, self.separator)
 
 
 @dataclass(frozen=True)
@@ -187,10 +182,7 @@ class DocumentLines(TextPairs):
             continues = column.values(position, position + len(batch)).astype(np.bool_)
             if not begun:
                 continues[:1], begun = True, len(batch) > 0
-            breaks = pc.if_else(pa.array(continues), "", "\n").cast(pa.large_string())
-            nothing = pa.scalar("", pa.large_string())
-            source, target = (
-                pc.binary_join_element_wise(breaks, lines, nothing) for lines in (batch.sources, batch.targets)
-            )
+            breaks = pc.if_else(pa.array(continues), "", "\n")
+            source, target = (concatenated(breaks, lines) for lines in (batch.sources, batch.targets))
             yield TextBatch(source, target, batch.corpora)
             position += len(batch)

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from _nmt_prep_core import count_ids
 
 from nmt_prep.base.artefacts import write_bytes
-from nmt_prep.base.columns import Ragged
+from nmt_prep.base.columns import Ragged, concatenated
 from nmt_prep.base.errors import VocabularyError
 from nmt_prep.base.progress import Meter
 from nmt_prep.base.sides import SIDES, Side
@@ -285,7 +285,7 @@ def _old_ids(path: Path) -> npt.NDArray[np.int32]:
 def _words(lines: pa.Array) -> pa.Array:
     """Returns the words of lines, each with a space before it, as within a line."""
     words = pc.list_flatten(pc.split_pattern(lines, " "))
-    return pc.binary_join_element_wise("", words.filter(pc.not_equal(words, "")), " ")
+    return concatenated(" ", words.filter(pc.not_equal(words, "")))
 
 
 def _compared(task: ProveTask, side: Side, texts: pa.Array, old_ids: npt.NDArray[np.int32], digest: bytes) -> Proof:

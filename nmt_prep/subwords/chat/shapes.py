@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.base.columns import Ragged
+from nmt_prep.base.columns import Ragged, concatenated
 from nmt_prep.base.errors import EncodeError
 from nmt_prep.base.runtime import kept
 from nmt_prep.subwords.added import AddedTokenFinder
@@ -54,14 +54,14 @@ class Segment(NamedTuple):
     def ids(self, texts: Sequence[pa.Array], tokenizer: Tokenizer, threads: int | None) -> Ragged:
         """Returns the IDs with each row's texts in place of the marks, or a single row if there are no marks."""
         columns = [
-            texts[int(piece)] if number % 2 else pa.scalar(piece, pa.large_string())
+            texts[int(piece)] if number % 2 else piece
             for number, piece in enumerate(_MARK.split(self.text))
             if number % 2 or piece
         ]
         if len(columns) == 1:
             lines = columns[0] if isinstance(columns[0], pa.Array) else pa.array([self.text], pa.large_string())
         else:
-            lines = pc.binary_join_element_wise(*columns, pa.scalar("", pa.large_string()))
+            lines = concatenated(*columns)
         return (tokenizer.encode_batch if self.first else tokenizer.encode_after_token)(lines, threads)
 
 

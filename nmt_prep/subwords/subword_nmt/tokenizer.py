@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from _nmt_prep_core import SubwordNMTModel
 
 from nmt_prep.base.artefacts import atomic_write
-from nmt_prep.base.columns import Lines, Ragged, TextColumn, text_columns
+from nmt_prep.base.columns import Lines, Ragged, TextColumn, joined_items, text_columns
 from nmt_prep.base.errors import EncodeError, VocabularyError
 from nmt_prep.base.runtime import available_cores
 from nmt_prep.subwords.subword_nmt.codes import WORD_END, Codes, parse_codes, read_codes, read_counts, read_pieces
@@ -351,8 +351,7 @@ class SubwordNMTTokenizer(Tokenizer):
                 f"IDs must be from 0 to {len(self._pieces) - 1}; check that they were made with this vocabulary"
             )
         pieces = pa.array(self._pieces, pa.large_string()).take(pa.array(values))
-        lines = pa.LargeListArray.from_arrays(pa.array(offsets), pieces)
-        texts: list[str] = self.join(pc.binary_join(lines, pa.scalar(" ", pa.large_string()))).to_pylist()
+        texts: list[str] = self.join(joined_items(pieces, offsets, " ")).to_pylist()
         return texts
 
     def join(self, lines: pa.Array) -> pa.Array:

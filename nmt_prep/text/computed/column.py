@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import line_keys, pair_keys
 
-from nmt_prep.base.columns import TextColumn
+from nmt_prep.base.columns import TextColumn, concatenated
 from nmt_prep.base.digests import DigestCache, cache_directory, digest_of
 from nmt_prep.base.errors import ComputedError
 from nmt_prep.base.runtime import kept, unstoppable
@@ -284,7 +284,7 @@ class Column:
         if len(columns) == 1:
             return columns[0]
         plain = (pc.replace_substring(column, "\t", " ") for column in columns)
-        return pc.binary_join_element_wise(*plain, pa.scalar("\t", pa.large_string()))
+        return concatenated(*plain, between="\t")
 
     def _checked(self, answers: pa.Array, texts: pa.Array) -> pa.Array:
         if self.value.output == "number":

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from nmt_prep.base.columns import Ragged
+from nmt_prep.base.columns import Ragged, concatenated
 from nmt_prep.base.digests import digest_of
 from nmt_prep.base.sides import SIDES
 from nmt_prep.config import Config
@@ -26,7 +26,7 @@ from nmt_prep.training.outputs.output import Form, Made, Output, RunFacts, Shard
 from nmt_prep.training.outputs.output_files import parquet_file
 from nmt_prep.training.outputs.output_pairs import IdBatch, IdPairs, TextBatch
 from nmt_prep.training.outputs.vocabulary_files import copy_file, copy_vocabularies, corpus_lines, write_lines
-from nmt_prep.training.prompts import Prompter, language_problems, nothing
+from nmt_prep.training.prompts import Prompter, language_problems
 
 CORPUS = "corpus"  # Name of the column with the name of each pair's corpus
 WEIGHT = "weight"  # Name of the column with the weight of each pair
@@ -116,7 +116,7 @@ class TextRows:
             batch, first, position = read, position, position + len(read)
             prompts = None if self._prompter is None else self._prompts(self._prompter, batch, first)
             if self._task.options.rows == "preference":  # other pairs have no rejected translation
-                kept = np.flatnonzero(np.asarray(pc.not_equal(batch.links, nothing())))
+                kept = np.flatnonzero(np.asarray(pc.not_equal(batch.links, "")))
                 batch, prompts = batch.taken(kept), None if prompts is None else prompts.take(pa.array(kept))
             if prompts is None:
                 sides = [lines.cast(pa.string()) for lines in (batch.sources, batch.targets)]
@@ -141,8 +141,7 @@ class TextRows:
         if batch.context is None or prompter.has("document context"):
             return prompts
         # the answer begins after the translation of the context
-        breaks = pc.if_else(pc.equal(batch.context, nothing()), nothing(), pa.scalar("\n", pa.large_string()))
-        return pc.binary_join_element_wise(prompts, breaks, batch.context, nothing())
+        return concatenated(prompts, pc.if_else(pc.equal(batch.context, ""), "", "\n"), batch.context)
 
     def _prompted(self, prompts: pa.Array, batch: TextBatch) -> list[pa.Array]:
         """Returns the columns of rows with prompts."""

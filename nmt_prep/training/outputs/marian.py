@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nmt_prep.base.columns import concatenated
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.config import Config, Vocab
 from nmt_prep.config.outputs import MarianOptions
@@ -125,9 +126,8 @@ def _without_tabs(lines: pa.Array) -> tuple[pa.Array, int]:
 
 
 def _table(*columns: pa.Array) -> memoryview:
-    end, tab, nothing = (pa.scalar(text, columns[0].type) for text in ("\n", "\t", ""))
-    parts = [part for column in columns for part in (column, tab)]
-    rows = pc.binary_join_element_wise(*parts[:-1], end, nothing)
+    parts = [part for column in columns for part in (column, "\t")]
+    rows = concatenated(*parts[:-1], "\n")
     return memoryview(rows.buffers()[2])[: pc.sum(pc.binary_length(rows)).as_py() or 0]
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.columns import Ragged, TextColumn, concatenated
 from nmt_prep.base.sides import SIDES, Side
 from nmt_prep.subwords import segmented
 from nmt_prep.subwords.facts import BuiltVocabulary
@@ -166,7 +166,7 @@ class SegmentedPairs(TextPairs):
         if not any(self.tags.get(side, ())):
             return pieces
         tags = pa.array([f"{tag} " if tag else "" for tag in self.tags[side]], pa.large_string())
-        return pc.binary_join_element_wise(tags.take(pa.array(batch.corpora)), pieces, pa.scalar("", pa.large_string()))
+        return concatenated(tags.take(pa.array(batch.corpora)), pieces)
 
 
 def id_pairs(

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import Bucket
 
-from nmt_prep.base.columns import Ragged, TextColumn
+from nmt_prep.base.columns import Ragged, TextColumn, concatenated
 from nmt_prep.base.digests import seed_of
 from nmt_prep.base.errors import ArgumentError, EncodeError, RecordsError
 from nmt_prep.base.sides import SIDES, Side
@@ -44,7 +44,7 @@ _LENGTHS = ("source_ids", "target_ids")
 def joined_columns(target: pa.Array, columns: Iterable[pa.Array]) -> pa.Array:
     """Returns lines, each followed by its other columns, so that spill files keep them together; null is empty."""
     texts = (pc.fill_null(column.cast(pa.large_string()), "") for column in columns)
-    return pc.binary_join_element_wise(target.cast(pa.large_string()), *texts, pa.scalar("\n", pa.large_string()))
+    return concatenated(target, *texts, between="\n")
 
 
 def split_columns(lines: pa.Array, count: int) -> list[pa.Array]:

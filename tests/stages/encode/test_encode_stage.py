@@ -252,7 +252,8 @@ def test_dataset_json_and_report_name_the_tags(tmp_path: Path) -> None:
     summary = json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())["corpora"]["train"]
     assert ("tag" in summary["p"], summary["t"]["tag"]) == (False, tags)
     lines = (tmp_path / "run" / "report" / "summary.txt").read_text("utf-8").splitlines()
-    assert [line.endswith("source <2zh>; target <2en>") for line in lines if line.startswith("train/")] == [False, True]
+    shown = "source tag <2zh>; target tag <2en>"
+    assert [line.endswith(shown) for line in lines if line.startswith("train/")] == [False, True]
 
 
 def test_another_tag_encodes_again_and_compiles_nothing(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ class Pairs:
         return self._lines[side]
 
     def score(self, name: str, column: Column | None) -> Values:
-        """Returns a score of the pairs, given its column if it can be computed: float64, shape ``[pairs]``."""
+        """Returns a score of the pairs, which ``column`` computes if it is not stored: float64, shape ``[pairs]``."""
         if column is None or name in self.scores:
             return np.asarray(self.scores[name], np.float64)
         text = {side: self.arrow(side) for side in column.sides}
@@ -170,8 +170,8 @@ class Pairs:
         Args:
             rule: the rule.
             side: the side.
-            judge: returns the values for a batch: shape ``[pairs, …]``. Its batch has the new lines, each once and
-                without the other side; if nearly all lines are new, it is this batch.
+            judge: returns the values for a batch: shape ``[pairs, …]``. It gets only new lines, each once and without
+                the other side, or this whole batch if nearly all lines are new.
 
         Returns: An array as from ``judge``, shape ``[pairs, …]``.
         """

@@ -210,7 +210,7 @@ class HoldOut(Section):
 
     def _problems(self) -> Iterator[str]:
         if (self.pairs is None) == (self.every is None):
-            yield "give either pairs, a number of pairs to draw, or every"
+            yield "give either pairs (how many to draw) or every"
         if self.every is None and "positions" in self.model_fields_set:
             yield "positions are for every; remove it"
         if self.split == "train":

@@ -1,4 +1,4 @@
-"""The language pairs of a config with several: the key ``pairs``, and the pair names."""
+"""Configs with several language pairs: the key ``pairs``, and the pair names."""
 
 from __future__ import annotations
 

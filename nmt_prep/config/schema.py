@@ -427,7 +427,7 @@ class Config(Section):
     def _computed_problems(self) -> Iterator[str]:
         for name, value in self.computed.items():
             if name in ("corpus", "translation", "adequacy"):
-                yield f"computed.{name}: the name stands for something else; choose another one"
+                yield f"computed.{name}: the name has another meaning in rules; choose another one"
             translates = any(corpus.translate is not None for _, corpus in self.corpora)
             if value.output == "number" and self.clean is None and not translates:
                 yield f"computed.{name}: numbers are computed for pairs that are cleaned; add the section clean"
@@ -526,12 +526,12 @@ class Config(Section):
 
     @property
     def divides(self) -> bool:
-        """True if corpora give up pairs after cleaning."""
+        """True if a corpus has a hold-out or a limit."""
         return any(corpus.is_divided for _, corpus in self.corpora)
 
     @property
     def own_splits(self) -> dict[str, tuple[Corpus, ...]]:
-        """The corpora with pairs of their own, by split: none that are held out from train."""
+        """The corpora of each split, without hold-outs from train."""
         own = {split: tuple(each for each in corpora if not each.is_held_out) for split, corpora in self.splits.items()}
         return {split: corpora for split, corpora in own.items() if corpora}
 
@@ -544,7 +544,7 @@ class Config(Section):
         return self.model_copy(update={"splits": splits})
 
     def with_cleaning(self) -> Config:
-        """Returns the config with a section ``clean`` if a corpus is translated, which that stage does."""
+        """Returns the config, with a section ``clean`` if a corpus is translated: the ``clean`` stage translates."""
         splits = tuple(dict.fromkeys(split for split, corpus in self.corpora if corpus.translate is not None))
         if self.clean is not None or not splits:
             return self

@@ -123,7 +123,7 @@ class Reader(ABC):
         lines_apart: true if each line can be read without the others, so that a large file can be read in slices.
         own_documents: where the format itself keeps documents, or an empty text if it has none.
         quote: a byte, or empty. Lines can be read apart only if every line contains the byte an even number of times.
-        columns: the places in the files of the columns beside the sides, by their keys ``document`` and
+        columns: where the files contain other columns than the sides, by their keys ``document`` and
             ``scores.<name>``.
         counts: numbers of ``byte_order_marks`` and ``carriage_returns`` removed so far.
     """

@@ -104,8 +104,8 @@ def in_order(batches: Iterator[PairBatch], place: RowPlace) -> Iterator[PairBatc
                 if int(name) < last:
                     raise CorpusError(
                         f"{place.at(row + start)}: document: {name} comes after {last}, but the rows of a document "
-                        "are consecutive and numbers of documents ascend; sort the rows, or name the right place of "
-                        "the documents"
+                        "must be consecutive, and document numbers must ascend; sort the rows, or name the right place "
+                        "of the documents"
                     )
                 last = int(name)
         yield batch
@@ -120,8 +120,8 @@ def checked_weights(batches: Iterator[PairBatch], key: str, place: RowPlace) -> 
         wrong = no_weights(scores)
         if len(wrong):
             raise CorpusError(
-                f"{place.at(row + int(wrong[0]))}: {key}: found {scores[wrong[0]]:g}, and weight.from names this "
-                "score, but a weight is a finite number of at least 0; fix it, or name another score"
+                f"{place.at(row + int(wrong[0]))}: {key}: found {scores[wrong[0]]:g}, which cannot be a weight "
+                "(weight.from): weights are finite numbers of at least 0; fix it, or name another score"
             )
         yield batch
         row += len(batch)

@@ -170,7 +170,7 @@ class Dialect(ABC, Generic[Options]):
         """
 
     def training_note(self, options: Options) -> str | None:
-        """Returns a note on how the vocabulary is trained, for ``plan``; None for nothing of note."""
+        """Returns a note on how the vocabulary is trained, for ``plan``, or None."""
         return None
 
     def new_counts(self, options: Options) -> TextCounts[Any] | None:
@@ -221,7 +221,7 @@ class Dialect(ABC, Generic[Options]):
             tokenizer: the loaded tokenizer.
             path: its file.
             numbering: the file of the ids.
-            threshold: least count of a piece in that file, for dialects with counts.
+            threshold: minimum count of a piece in that file, for dialects with counts.
 
         Raises:
             VocabularyError: the file cannot be read, or does not fit.

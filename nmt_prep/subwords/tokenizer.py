@@ -123,7 +123,7 @@ class Tokenizer(ABC):
         return {}
 
     def encode_after_token(self, lines: Lines, threads: int | None = None) -> Ragged:
-        """Returns the ids of texts that follow an added token, as ``tokenizers`` encodes them; otherwise as above."""
+        """Returns the ids of texts that follow an added token, as ``tokenizers`` encodes them, without bos or eos."""
         return self.encode_batch(lines, threads)
 
     @abstractmethod
@@ -151,7 +151,7 @@ class Tokenizer(ABC):
     def uncovered(self, characters: Sequence[str]) -> list[str]:
         """Returns the characters without a piece, which become an escape, byte pieces or the unknown piece.
 
-        A dialect of bytes has none.
+        Byte-level dialects have none.
         """
         del characters
         return []
@@ -179,7 +179,7 @@ class Tokenizer(ABC):
 
     @property
     def suffix_of_all(self) -> str:
-        """What :meth:`save` needs at the end of a name to write all parts of a vocabulary that has several files."""
+        """The suffix with which :meth:`save` writes all parts of a vocabulary that has several files."""
         return ""
 
     def __len__(self) -> int:

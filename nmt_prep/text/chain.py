@@ -28,7 +28,7 @@ class Changed(NamedTuple):
 
 
 class Chain:
-    """Steps in the order in which they are applied; neighbors in the core take one call."""
+    """Steps in the order in which they are applied; consecutive native steps run in one call."""
 
     def __init__(self, steps: Sequence[Step[Any]]) -> None:
         self.steps = tuple(steps)

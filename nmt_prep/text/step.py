@@ -96,12 +96,12 @@ class Step(ABC, Generic[O]):
         """Returns the changed lines as a ``large_string`` array."""
 
     def contents(self) -> dict[str, bytes]:
-        """Returns the contents of files by the options that name them, which a vocabulary keeps a copy of."""
+        """Returns the contents of files that a vocabulary must copy, by the options that name the files."""
         fields = type(self.spec[1]).model_fields
         return {name: path.read_bytes() for name, path in self.files.items() if name in fields}
 
     def undo(self) -> TextStep | None:
-        """Returns the step that leads back as far as it can; None if nothing does."""
+        """Returns the step that undoes this step as far as possible, or None if no step can."""
         return None
 
 

@@ -206,12 +206,12 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
       ``decoder_attention_mask`` and ``decoder_position_ids``.
     - ``nmt``: :class:`~nmt_prep.torch.BatchedInput`.
     - ``t2t``: a dictionary with ``inputs`` and ``targets``, and with packed rows ``inputs_segmentation``,
-      ``inputs_position`` and the same of the targets.
+      ``inputs_position`` and the same for targets.
     - ``causal``: sequences for causal language models, from records with layout ``causal``, or ``text`` with
       ``records.prompt`` or ``records.template``: a dictionary with ``input_ids``, ``labels`` (the target's ids, and
       -100 elsewhere) and ``attention_mask``. With ``row_length``, sequences are packed into rows with that many IDs.
       Instead of ``attention_mask`` there are ``position_ids``, which begin at 0 with each sequence, and ``cu_seqlens``,
-      int32, shape ``[sequences + 1]``: where sequences begin if the rows are joined to one.
+      int32, shape ``[sequences + 1]``: where sequences begin if the rows are concatenated.
 
     Args:
         run_dir: directory of the run, which holds ``records``, or the directory ``records``.
@@ -222,7 +222,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         sos_id: the id that begins the decoder's input, in place of the vocabulary's own or its padding id.
         corpus_ids: also return each pair's corpus index in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or with
             packed rows ``[rows, maximum pairs per row]``, padded with -1. In a run with several language pairs, batches
-            also have ``language_pairs`` of the same shape: the number of each pair's languages in
+            also have ``language_pairs`` of the same shape: each pair's index in
             :attr:`language_pairs`.
         pin_memory: give tensors in pinned memory; default True if there is a CUDA device. ``DataLoader`` workers never
             do, because a ``DataLoader`` has an option of its own.
@@ -273,7 +273,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
 
     @property
     def language_pairs(self) -> tuple[str, ...]:
-        """The language pairs that the numbers in batches stand for; none in a run with one pair."""
+        """The language pairs that indexes in batches refer to; empty in a run with one language pair."""
         return self._source.language_pairs
 
     @property

@@ -226,7 +226,7 @@ def test_patterns_scores_and_one_side(tmp_path: Path) -> None:
     ]
     [problem] = unequal["problems"]
     assert problem.startswith("splits.train.c3: '*.en' matches 2 and '1.de' matches 1 members, which are paired by")
-    assert problem.endswith("without exactly one counterpart: '1.en', '2.en', '1.de'; correct the patterns")
+    assert problem.endswith("do not have exactly one counterpart: '1.en', '2.en', '1.de'; correct the patterns")
 
 
 def test_one_side(tmp_path: Path) -> None:

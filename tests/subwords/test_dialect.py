@@ -122,7 +122,7 @@ def test_a_sentencepiece_training_that_would_not_fit_is_refused_while_lines_are_
             read = number
             yield f"{number} words and more words, {number % 97}"
 
-    message = r"\d MB were read so far, need 1\d MB or more to train a unigram model from, but 10 MB are .*_size"
+    message = r"training a unigram model needs 1\d MB or more for the \d MB of lines read so far, but 10 MB are .*_size"
     with pytest.raises(TrainingError, match=message):
         SentencePieceTokenizer.train(lines(), 100, memory=10**7)
     assert read < 70_000
@@ -133,7 +133,7 @@ def test_a_sentencepiece_training_that_would_not_fit_is_refused_while_lines_are_
 def test_short_lines_count_for_the_memory_of_a_sentencepiece_training() -> None:
     library = {"split_by_whitespace": False}  # native training counts words, and needs little for these lines
     assert SentencePieceTokenizer.train(["a"] * 10_000, 6, memory=10**7, **library)
-    with pytest.raises(TrainingError, match=r"need 2 MB or more to train a unigram model"):
+    with pytest.raises(TrainingError, match=r"training a unigram model needs 2 MB or more"):
         SentencePieceTokenizer.train(["a"] * 10_000, 6, memory=10**6, **library)  # 24 bytes per byte alone would fit
     assert SentencePieceTokenizer.train(["a"] * 10_000, 6, memory=10**6)
 

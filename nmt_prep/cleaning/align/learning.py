@@ -97,9 +97,9 @@ _LEAST_ASSOCIATION = 2.0**-19
 """Minimum product of a cell's shares in its row and its column. No later round would link the words of other cells,
 so the table leaves them out."""
 
-_LEAST_CELL = ALIGN_ONE // 1024  # Least count of a cell after a diagonal round; other cells are dropped
+_LEAST_CELL = ALIGN_ONE // 1024  # minimum count of a cell after a diagonal round; other cells are dropped
 _EQUAL_WORDS = 0.5  # Count of links that is added for equal words on both sides, such as names and numbers
-_FREQUENT = 100  # Least count of a word that is learned whole, not by its stem
+_FREQUENT = 100  # minimum count of a word that is learned whole, not by its stem
 
 _CELL_NAMES = ("offsets", "targets", "counts")
 
@@ -185,7 +185,7 @@ def learn(
     threads: int = 1,
     tick: Callable[[int], None] = lambda _: None,
 ) -> Model:
-    """Learns a model from pairs. It holds the numbers of their words in memory, but not their text.
+    """Learns a model from pairs. Their words are held in memory as numbers, not as text.
 
     Args:
         read: yields source and target lines of all pairs in batches; it is called twice.

@@ -142,7 +142,7 @@ def _check_text(outputs: Outputs) -> None:
     for stage in (stage for stage in STAGES if stage.name in (*links.inputs, Align.name)):
         manifest = outputs.manifests.get(stage.name)
         if manifest is None:
-            raise OutputError(f"the links in {run} have lost their text: {stage.name} was interrupted; {advice}")
+            raise OutputError(f"the links in {run} have no text: {stage.name} was interrupted; {advice}")
         if stage.name in links.inputs and manifest.output_digest != links.inputs[stage.name]:
             raise OutputError(f"the links in {run} do not belong to its text: {stage.name} has run since; {advice}")
         files = [Workspace(run).file(stage.directory, name) for name in manifest.files]

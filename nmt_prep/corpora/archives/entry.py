@@ -187,8 +187,8 @@ def paired(patterns: Mapping[str, str], names: Mapping[str, Sequence[str]]) -> d
     ]
     shown = " and ".join(f"{patterns[part] or 'the file'!r} matches {len(listed)}" for part, listed in names.items())
     raise AlignmentError(
-        f"{shown} members, which are paired by the text or number that the wildcards match; without exactly one "
-        f"counterpart: {listed_names(alone)}; correct the patterns"
+        f"{shown} members, which are paired by the text or number that the wildcards match; these do not have exactly "
+        f"one counterpart: {listed_names(alone)}; correct the patterns"
     )
 
 

@@ -63,8 +63,8 @@ def _near(split: str, near: Json) -> Iterator[Content]:
     if near["full_buckets"]:
         yield el(
             "p",
-            f"Not all pairs were compared: in {near['full_buckets']:,} groups of candidates, which are too large, "
-            "pairs were only compared with the best pairs of their group.",
+            f"Not all pairs were compared: {near['full_buckets']:,} groups of candidates are too large, so their pairs "
+            "were only compared with the best pairs of the group.",
         )
     most = max((count for row in near["matches"].values() for count in row.values()), default=0)
     cells = {

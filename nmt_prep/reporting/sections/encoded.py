@@ -114,8 +114,8 @@ def batches(summary: Json) -> Iterator[Content]:
     given = summary["provenance"]["input"]
     basis = "all pairs" if sampled >= pairs else f"{sampled:,} shuffled pairs"
     yield explanation(
-        f"What make_dataset and read_records give for {split}, from the lengths of {basis}. The config says "
-        f"batch_tokens {given['batch_tokens']:,} and max_length {given['max_length']:,}; each other row changes one "
+        f"The batches of make_dataset and read_records for {split}, from the lengths of {basis}, with the config's "
+        f"batch_tokens {given['batch_tokens']:,} and max_length {given['max_length']:,}. Each other row changes one "
         "setting."
     )
     yield setting_table(summary, split).markup()
@@ -126,12 +126,12 @@ def rows(summary: Json) -> Iterator[Content]:
     if not summary.get("rows"):
         return
     yield explanation(
-        "Rows are a prompt and its translation, in tokens of the model. The loss is that of the translation."
+        "Rows are a prompt and its translation, in tokens of the model. Only the translation counts for the loss."
     )
     yield row_table(summary).markup()
     yield explanation(
-        "What rows of row_length tokens waste if loaders pack them, or if each holds one row "
-        "of the records and padding. Loaders drop or cut rows that are longer."
+        "The share of padding if loaders pack sequences into rows of row_length tokens, or if each row contains one "
+        "sequence. Loaders drop or cut longer sequences."
     )
     yield packing_table(summary).markup()
     shown = [row for facts in summary["rows"].values() for row in facts["examples"]]

@@ -154,8 +154,8 @@ def check_rows(config: Config, rows: CausalRows, part: PairFile) -> None:
         if len(joined) > _MOST_CHANGED * len(batch):
             raise VocabularyError(
                 f"{where}: the prompt ends in {joined[0][-10:]!r}, and for {len(joined) / len(batch):.0%} of "
-                "translations the tokenizer joins its end with their beginning, so that the model would learn from "
-                "other IDs than it sees in a prompt; end it in a line end, or in a token that joins with no text"
+                "translations the tokenizer joins this with their beginning, so the model would learn other IDs than "
+                "it sees in a prompt; end the prompt with a newline, or with a token that joins with no text"
             )
 
 

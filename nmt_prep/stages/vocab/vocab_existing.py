@@ -123,8 +123,7 @@ def load_existing(files: Mapping[str, Path], key: str, config: Config, options: 
         and any(options.frame.of(side) is None for side in options.keys[key])
     ):
         raise VocabularyError(
-            f"{key}: {path} has no end-of-sentence piece, which ends every row; describe in vocab.frame what is "
-            "around the IDs instead"
+            f"{key}: {path} has no end-of-sentence piece to end rows with; set vocab.frame to the pieces around the IDs"
         )
     for side in options.keys[key]:
         framing = [(f"vocab.frame.{side}", piece) for piece in options.frame.pieces(side)]
@@ -214,9 +213,8 @@ def _kept(states: tuple[tuple[str, Path, int, int], ...], key: str, options: Exi
     except NmtPrepError as error:
         if path.exists() and dialect is DIALECTS[-1] and options.kind is None:
             raise VocabularyError(
-                f"{key}: {path} is not a vocabulary of a known kind, which are tokenizer.json, tiktoken's ranks, "
-                f"SentencePiece models, codes of subword-nmt "
-                f"and Tensor2Tensor's subwords; as the last, which any text may be: {error}"
+                f"{key}: {path} is not a vocabulary of a known kind: tokenizer.json, tiktoken's ranks, SentencePiece "
+                f"models, codes of subword-nmt or Tensor2Tensor's subwords; read as the last kind: {error}"
             ) from error
         raise VocabularyError(f"{key}: {error}") from error
 

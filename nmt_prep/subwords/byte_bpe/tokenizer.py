@@ -87,7 +87,7 @@ class ByteBPETokenizer(Tokenizer):
         threads: int | None = None,
         memory: int | None = None,
     ) -> Self:
-        """Learns the same merges as ``BpeTrainer`` of tokenizers 0.23 from the same pretokens, also of equal counts.
+        """Learns the same merges as ``BpeTrainer`` of tokenizers 0.23 from the same pretokens, even among equal counts.
 
         Args:
             lines: text, used unchanged; or its counted pretokens.

@@ -94,8 +94,8 @@ class Shape:
         [(text, spans)] = template.render([(conversation(system, marks), False)])
         if _MARK.findall(text) != [str(number) for number in range(2 * turns)]:
             raise template.error(
-                "the texts of the messages are not in its text once, in their order and unchanged, so that what counts "
-                "for the loss cannot be found",
+                "the texts of the messages are not in its text once, in their order and unchanged, so the part that "
+                "counts for the loss cannot be found",
                 template.line_of("content"),
             )
         places = [match.span() for match in _MARK.finditer(text)]
@@ -251,8 +251,8 @@ def _prefixes(
         if start < (len(prompt) if is_last else places[2 * turn][1]):
             written = _MARK.sub("…", prompt[start:])
             raise template.error(
-                f"the prompt of an answer ends in {written[-60:]!r}, which the conversation with the answer does not "
-                "have, so that what counts for the loss cannot be found",
+                f"the prompt before an answer ends in {written[-60:]!r}, which is missing in the conversation with the "
+                "answer, so the part that counts for the loss cannot be found",
                 template.line_of(written.strip()),
             )
         bounds.append((start, place + _same(told_apart[places[-1][1] :], told_apart[place:])))

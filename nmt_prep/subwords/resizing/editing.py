@@ -116,7 +116,7 @@ def _check_nesting(names: Iterable[str], what: str, where: str) -> None:
         if text.count(inner) > (len({*inner}) > 1):
             longer = next(name for name in outer if inner in name and inner != name)
             raise VocabularyError(
-                f"{where}: the {what} {longer!r} contains the {what} {inner!r}; libraries differ in which of them they "
+                f"{where}: the {what} {longer!r} contains the {what} {inner!r}; libraries differ in which one they "
                 "find, so the vocabulary cannot be pruned or extended safely: remove one of them"
             )
 
@@ -330,7 +330,7 @@ class _ModelFile(EditableVocabulary):
             if text.replace(" ", SPACE).strip(SPACE) != other.strip(SPACE):
                 raise VocabularyError(
                     f"{self._where}: the model's normalization makes {other.strip(SPACE)!r} from the user-defined "
-                    f"symbol {text!r}, and libraries differ in which of them they find, so the vocabulary cannot be "
+                    f"symbol {text!r}, and libraries differ in which of the two they find, so the vocabulary cannot be "
                     "pruned or extended safely; train the model without it"
                 )
         _check_nesting(self._defined, "user-defined symbol", self._where)

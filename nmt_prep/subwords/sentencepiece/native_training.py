@@ -261,8 +261,7 @@ def check_need(needed: int, memory: int | None, read: int, model_type: str) -> N
     """
     if memory is not None and needed > memory:
         raise TrainingError(
-            f"these lines, of which {read / 1e6:.0f} MB were read so far, need {-(-needed // 10**6):,} MB or more to "
-            f"train a {model_type} model from, but {memory // 10**6:,} MB are allowed; allow more (engine.memory), set "
-            "input_sentence_size to the number of lines to train from (vocab.options), or give fewer lines "
-            "(sample.bytes_per_corpus)"
+            f"training a {model_type} model needs {-(-needed // 10**6):,} MB or more for the {read / 1e6:.0f} MB of "
+            f"lines read so far, but {memory // 10**6:,} MB are allowed; raise engine.memory, set input_sentence_size "
+            "in vocab.options to the number of lines to train from, or lower sample.bytes_per_corpus"
         )

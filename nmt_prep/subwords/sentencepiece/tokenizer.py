@@ -236,8 +236,8 @@ class SentencePieceTokenizer(Tokenizer):
         With ``alpha`` or ``dropout`` each line's segmentation is sampled (subword regularization, Kudo 2018;
         BPE-dropout, Provilkov et al. 2020). The sample of a line depends only on its text, its number and ``seed``.
         Samples have the same distribution as in the library, but use other random numbers, since the library draws all
-        samples from one generator. As in the library, and unlike in the paper and in byte-level models, a skipped merge
-        is possible again only after a neighbor merges, not after any merge in the word.
+        samples from one generator. As in the library, a skipped merge is possible again only after a neighbor
+        merges; in the paper and in byte-level models, after any merge in the word.
 
         Args:
             lines: strings, or an Arrow string array (read in place).

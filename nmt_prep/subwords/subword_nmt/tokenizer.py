@@ -131,7 +131,7 @@ class SubwordNMTTokenizer(Tokenizer):
         threads: int | None = None,
         memory: int | None = None,
     ) -> Self:
-        """Learns the codes of learn-bpe from the same lines; of learn-joint-bpe-and-vocab, from the lines of all sides.
+        """Learns the same codes as learn-bpe, or with ``other`` the same as learn-joint-bpe-and-vocab.
 
         IDs go first to ``<pad> </s> <unk> <s>``, then to the reserved pieces, then to the pieces in the segmented
         lines: by descending frequency, equally frequent pieces by code points. Other symbols of the codes follow.
@@ -140,7 +140,7 @@ class SubwordNMTTokenizer(Tokenizer):
             other: lines of the other side, from which the codes are learned too; the threshold is for each side.
             shared: also number the pieces of the other side, so that both sides have the same ids.
             merges: merge count; None is 10,000.
-            threshold: merges that made pieces that occur less often are undone; None to undo none.
+            threshold: pieces that occur less often are split again; None splits no pieces.
             progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
             threads: native threads to use; None is one per available core.
             memory: bytes of memory that training may use; None means no limit.
@@ -196,7 +196,7 @@ class SubwordNMTTokenizer(Tokenizer):
         Without a vocabulary, IDs go to ``<pad> </s> <unk> <s>`` and to all symbols in the codes.
 
         Args:
-            threshold: least count of a token that is not undone; None for any.
+            threshold: pieces with a lower count are split again; None splits no pieces.
             merges: merge count to use; None for all.
         """
         path = Path(path)
@@ -362,7 +362,7 @@ class SubwordNMTTokenizer(Tokenizer):
 
     @property
     def pieces(self) -> Sequence[str]:
-        """The pieces in ID order, with the separator at the end of those that do not end a word."""
+        """The pieces in ID order; a piece that does not end a word ends with the separator."""
         return self._pieces
 
     def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:

@@ -55,7 +55,7 @@ class Examples:
 
 
 class Segments(NamedTuple):
-    """Consecutive segments of a split, among them repeated ones."""
+    """Consecutive segments of a split, including repeated ones."""
 
     entries: npt.NDArray[np.uint16]  # index entries: uint16, shape `[segments, 3]`
     continues: npt.NDArray[np.uint8]  # the column `document`, uint8

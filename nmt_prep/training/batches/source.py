@@ -77,7 +77,7 @@ class BatchSource:
 
     @property
     def language_pairs(self) -> tuple[str, ...]:
-        """The language pairs that the numbers in batches stand for; none in a run with one pair."""
+        """The language pairs that indexes in batches refer to; empty in a run with one language pair."""
         return tuple(self.plan.info.language_pairs(self._split))
 
     @property
@@ -127,8 +127,8 @@ class BatchSource:
             parts: number of readers.
 
         Returns:
-            The batches; sequences are an :class:`IdBatch` whose target has the bounds of the spans that count. Call
-            :meth:`advance` for each one taken, and :meth:`finish` after the last one.
+            The batches; for sequences, the target of an :class:`IdBatch` is the bounds of the spans in the loss. Call
+            :meth:`advance` for each batch taken, and :meth:`finish` after the last one.
         """
         epoch, batches = self._position
         if not self._loaded:

@@ -23,7 +23,7 @@ class Limits(NamedTuple):
     """Options of the trainers' own programs.
 
     Attributes:
-        least: least count of a piece.
+        least: minimum count of a piece.
         most: piece count; it includes the special pieces for fairseq and Marian.
         multiple: Sockeye's size is a multiple of this number.
     """

@@ -140,18 +140,18 @@ def make_dataset(
         run_dir: directory of the run, which holds ``records``, or the directory ``records``.
         split: name of the split.
         features: ``nmt`` gives :class:`BatchedInput`; ``t2t`` gives dictionaries with ``inputs`` and ``targets`` and,
-            for packed pairs, ``inputs_segmentation``, ``inputs_position`` and the same of the targets; packed pairs
+            for packed pairs, ``inputs_segmentation``, ``inputs_position`` and the same for targets; packed pairs
             need ``t2t``. ``causal`` gives sequences for causal language models, as :func:`nmt_prep.read_records` does,
             but int32; a Python function makes the batches. ``t2t`` and ``causal`` are for TensorFlow 2.
         sos_id: overrides the id that begins ``target_input``.
-        epochs: epoch count; each pass over the dataset gives the next epoch, from ``epoch`` on, and then the first
-            one again; None for a new epoch in each pass. Unless it is 1, all passes have the same batch count,
-            which ``cardinality()`` returns: in epochs that have fewer than the longest one, the last batches are split.
-            A Python function computes the order of each pass.
+        epochs: epoch count. Each pass over the dataset gives the next epoch, starting with ``epoch``; after the last
+            epoch comes the first one again. None gives a new epoch in each pass. Unless ``epochs`` is 1, last batches
+            are split so that all passes have the same batch count, which ``cardinality()`` returns. A Python function
+            then computes the order of each pass.
         corpus_ids: also return each pair's corpus index in ``dataset.json``: int32, a last field ``corpora`` of shape
             ``[rows]``; with packed pairs of shape ``[rows, maximum pairs per row]``, padded with -1. In a run with
-            several language pairs, batches also have ``language_pairs`` of the same shape: the number of each pair's
-            languages among ``language_pairs`` of the split in ``dataset.json``.
+            several language pairs, batches also have ``language_pairs`` of the same shape: each pair's index
+            in the split's ``language_pairs`` in ``dataset.json``.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.training.records.check_records`.
         options: attributes of :class:`~nmt_prep.training.batches.Options`.
 

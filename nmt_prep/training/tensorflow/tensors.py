@@ -196,8 +196,8 @@ def check_vocab(
     r"""Checks that a plain vocabulary file begins with the special words, like tensorflow/nmt's ``check_vocab``.
 
     A file that does not is copied to ``out_dir``, under its own name, with the three words prepended. A line ends at
-    ``\n`` only, and ASCII white space around a word is stripped; upstream also breaks lines at, and strips, other
-    Unicode separators.
+    ``\n`` only, and ASCII white space around a word is stripped; upstream also treats other Unicode separators
+    as line ends and white space.
 
     Args:
         vocab_file: the vocabulary, one word per line.

@@ -156,5 +156,5 @@ def test_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
 def test_numbers_ascend(tmp_path: Path) -> None:
     content = b"".join(b"a\tb\t%s\n" % name for name in (b"1", b"1", b"x", b"3", b"", b"2"))
     batches = reader(tmp_path, "tsv", content, document={"at": 2}).pairs()
-    with pytest.raises(CorpusError, match=r"^f, row 15: document: 2 comes after 3, but the rows of a document are"):
+    with pytest.raises(CorpusError, match=r"^f, row 15: document: 2 comes after 3, but the rows of a document must"):
         list(in_order(batches, RowPlace(Path("f"), "row", 10)))

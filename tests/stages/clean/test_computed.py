@@ -124,7 +124,7 @@ def test_a_program_that_writes_too_much_in_the_end_loses_its_values(tmp_path: Pa
             {"computed": {"len": LENGTH}},
             r"computed\.len: numbers are computed for pairs that are cleaned; add .* clean",
         ),
-        ({"computed": {"corpus": LENGTH}, "clean": {}}, r"computed\.corpus: the name stands for something else"),
+        ({"computed": {"corpus": LENGTH}, "clean": {}}, r"computed\.corpus: the name has another meaning"),
         (
             {"computed": {"t": {**LENGTH, "output": "text"}}, "clean": {"rules": {"score": {"t": {"min": 1}}}}},
             r"computed\.t\.output: a rule, clean\.dedup\.keep or weight uses this text as a score",

@@ -251,6 +251,6 @@ def test_the_library_is_only_needed_for_what_it_trains(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_too_little_memory_is_refused_while_lines_are_read(kind: Any) -> None:
-    message = rf"need .* to train a {kind} model from, but 0 MB are allowed.*engine\.memory"
+    message = rf"training a {kind} model needs .*, but 0 MB are allowed.*engine\.memory"
     with pytest.raises(TrainingError, match=message):
         SentencePieceTokenizer.train(LINES, 60, model_type=kind, memory=1000)

@@ -84,7 +84,8 @@ def _files(config: Config, wanted: Mapping[str, str | None]) -> Iterator[tuple[s
         raise OutputError("the config says clean.rejects: none; set it to sample or all, and run again")
     outputs = outputs_in(config.run_dir, [clean.Clean, limits.Limits])
     viewing.require(outputs, *([] if config.clean is None else [clean.Clean]), *([limits.Limits] if limited else []))
-    counted = [outputs.read(clean.Clean).corpora] if config.clean is not None else []
+    cleaned = outputs.read(clean.Clean) if config.clean is not None else None
+    counted = [cleaned.untranslated, cleaned.corpora] if cleaned is not None else []
     counted += [outputs.read(limits.Limits).corpora] if limited else []
     counts = [(split, name, each) for corpora in counted for split, of in corpora.items() for name, each in of.items()]
     known = {

@@ -83,13 +83,17 @@ def test_the_table_names_rule_value_and_threshold(config: Path) -> None:
 
 def test_the_table_names_the_pair_that_was_kept_instead(config: Path, tmp_path: Path) -> None:
     own = tmp_path / "config.yaml"
-    text = config.read_text().replace("one.", f"{config.parent}/one.").replace("two.", f"{config.parent}/two.")
+    made = "    - {name: made, url: {target: one.de}, translate: bt}\n"
+    made += "computed: {bt: {program: cat, input: target, output: text}}\nclean:\n"
+    text = config.read_text().replace("clean:\n", made)
+    text = text.replace("one.", f"{config.parent}/one.").replace("two.", f"{config.parent}/two.")
     own.write_text(text.replace(f"{config.parent}/run", f"{tmp_path}/run") + "  dedup: {max_targets_per_source: 1}\n")
     assert nmt_prep("run", own, "--until", "clean", "--quiet").returncode == 0
     header, *lines = (line.split() for line in nmt_prep("rejects", own).stdout.splitlines())
     assert header == ["corpus", "row", "rule", "failed", "value", "threshold", "kept", "source", "target"]
     assert ["two", "0", "too_many_targets", "one", "0", "w", "two"] in lines
     assert ["one", "5", "length/characters", "source", "25", "20", "x" * 25, "one"] in lines
+    assert {row["target"] for row in rows(own, "--rule", "duplicate_line")} == {"one"}
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,8 @@ def configs_of(block: Block) -> Iterator[dict[str, Any]]:
         yield {**required, **part, "splits": {**splits, **part.get("splits", {})}}
 
 
-def parse(block: Block) -> None:
-    """Raises an error if a block is not valid in its language."""
+def parse(block: Block) -> bool:
+    """Returns true for a block that can be parsed; raises an error if it is not valid in its language."""
     match block.language:
         case "python":
             compile(block.code, "block", "exec")
@@ -165,6 +165,9 @@ def parse(block: Block) -> None:
             subprocess.run(["bash", "-n"], input=block.code, text=True, check=True, stderr=subprocess.PIPE)
         case "text" if block.code.startswith("$ "):
             raise ValueError("commands with their output are a console block")
+        case _:
+            return False
+    return True
 
 
 def steps_of(block: Block, following: Block | None) -> Iterator[tuple[str, str | None]]:
@@ -184,7 +187,7 @@ class Page:
     def __init__(self, path: Path, directory: Path, options: Options) -> None:
         self.path, self.directory, self._options = path, directory, options
         self.failures: list[str] = []
-        self.ran = 0
+        self.ran = self.parsed = 0
         for name in () if options.parse_only else ("configs", "data", "docs/examples"):
             shutil.copytree(REPOSITORY / name, directory / name)
         program = directory / "scripts" / "run"
@@ -206,7 +209,7 @@ class Page:
         blocks = [*blocks_of(self.path.read_text("utf-8"))]
         for block, following in itertools.zip_longest(blocks, blocks[1:]):
             try:
-                parse(block)
+                self.parsed += parse(block)
             except (NmtPrepError, ValueError, SyntaxError, yaml.YAMLError, subprocess.CalledProcessError) as error:
                 self._fail(block, f"not valid {block.language}", str(error))
             if self._options.parse_only:
@@ -283,11 +286,11 @@ class Page:
 
 
 def run_page(path: Path, **options: bool) -> tuple[int, list[str]]:
-    """Runs a page; returns the number of blocks that ran, and the failures."""
+    """Runs or parses a page's blocks; returns how many, and the failures."""
     with tempfile.TemporaryDirectory() as directory:
         page = Page(path, Path(directory), Options(**options))
         page.run()
-        return page.ran, page.failures
+        return page.parsed if options.get("parse_only") else page.ran, page.failures
 
 
 def main() -> None:
@@ -300,8 +303,8 @@ def main() -> None:
     options = vars(parser.parse_args())
     failures = []
     for path in options.pop("pages"):
-        ran, failed = run_page(path.resolve(), **options)
-        print(f"{path.name}: {ran} blocks, {len(failed)} failures", flush=True)
+        done, failed = run_page(path.resolve(), **options)
+        print(f"{path.name}: {done} blocks, {len(failed)} failures", flush=True)
         failures += failed
     sys.exit("\n\n".join(failures))
 

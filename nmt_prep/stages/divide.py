@@ -35,7 +35,6 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.compile.compile_tasks import CorpusCounts
 from nmt_prep.stages.drawing import GOES, LIMIT, STAYS, Draw, DrawTask, Every, Keys, draw, salt_of
 
 HELD_OUT, DUPLICATE = "held_out", "held_out_duplicate"
@@ -408,16 +407,6 @@ def directed(corpora: Sequence[Corpus], parts: Sequence[PairFile]) -> Iterator[P
         yield from files
         if reverse is not None:
             yield from (file.reverse(reverse.name) for file in files)
-
-
-def counts_of(job: Outputs) -> dict[str, dict[str, CorpusCounts]]:
-    """Returns the counts of all corpora as they were read; corpora that are held out of others were read there."""
-    counts = {split: {**corpora} for split, corpora in job.read(Compile).corpora.items()}
-    for (split, corpus), files in job.read(Divide).held_out.items() if job.config.divides else ():
-        pairs = sum(file.pairs for file in files)
-        source, target = (sum(getattr(file, f"{side}_bytes") or 0 for file in files) for side in SIDES)
-        counts.setdefault(split, {})[corpus] = CorpusCounts(pairs, pairs, {}, {}, source, target)
-    return counts
 
 
 def reason_for(job: Outputs, split: str, corpus: Corpus, row: int) -> str:

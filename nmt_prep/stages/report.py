@@ -30,7 +30,8 @@ from nmt_prep.reporting.sections.provenance import shown_config, shown_settings,
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean.cleaned_corpora import cleaned_corpora
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.divide import Divide, counts_of
+from nmt_prep.stages.compile.compile_tasks import CorpusCounts
+from nmt_prep.stages.divide import Divide
 from nmt_prep.stages.download import (
     MERGES,
     Download,
@@ -244,7 +245,7 @@ def _comparison(job: Job) -> Json:
 
 def _corpora(job: Job, info: DatasetInfo) -> Json:
     """Returns the counts from compile, and each corpus's tag, license, role and program."""
-    compiled, licences = counts_of(job), licences_of(job)
+    compiled, licences = _compiled(job), licences_of(job)
     tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
     return {
         split: {
@@ -262,7 +263,7 @@ def _corpora(job: Job, info: DatasetInfo) -> Json:
 
 
 def _flow(job: Job, profile: Json) -> Json:
-    compiled, cleaned = counts_of(job), None if job.config.clean is None else job.read(Clean)
+    compiled, cleaned = _compiled(job), None if job.config.clean is None else job.read(Clean)
     divided = job.read(Divide) if job.config.divides else None
     limited = job.read(Limits) if job.config.limits.pieces is not None else None
     sizes = _text_bytes(job.read(Compile).parts)
@@ -291,6 +292,16 @@ def _flow(job: Job, profile: Json) -> Json:
         split: {corpus.name: flow(split, corpus.name) for corpus in corpora}
         for split, corpora in job.config.splits.items()
     }
+
+
+def _compiled(job: Job) -> dict[str, dict[str, CorpusCounts]]:
+    """Returns the counts of all corpora as they were read; corpora that are held out of others were read there."""
+    counts = {split: {**corpora} for split, corpora in job.read(Compile).corpora.items()}
+    for (split, corpus), files in job.read(Divide).held_out.items() if job.config.divides else ():
+        pairs = sum(file.pairs for file in files)
+        source, target = (sum(getattr(file, f"{side}_bytes") or 0 for file in files) for side in SIDES)
+        counts.setdefault(split, {})[corpus] = CorpusCounts(pairs, pairs, {}, {}, source, target)
+    return counts
 
 
 SHOWN_TEMPERATURES = (1, 2, 5)

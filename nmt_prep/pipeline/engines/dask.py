@@ -178,6 +178,8 @@ class DaskEngine(ExecutorEngine):
         if self._settings.cluster is not None:
             address = self._cluster = self._stack.enter_context(open_cluster(self._settings))
         self._client = self._stack.enter_context(self._client_of(address))
+        if self._cluster is not None:
+            self._client.register_plugin(_quiet_end(self._distributed.WorkerPlugin))
         return self._client
 
     @contextmanager
@@ -194,6 +196,19 @@ class DaskEngine(ExecutorEngine):
             yield client
         finally:
             client.close(timeout=_CLOSING_SECONDS)
+
+
+def _quiet_end(plugin: Any) -> Any:
+    """Returns a plugin for workers that end: a heartbeat that is under way then fails, which is no error."""
+
+    class QuietEnd(plugin):  # type: ignore[misc]
+        name = "nmt_prep-quiet-end"
+
+        def teardown(self, worker: Any) -> None:
+            del worker
+            logging.getLogger("distributed.worker").setLevel(logging.CRITICAL)
+
+    return QuietEnd()
 
 
 def run_checked(sign: Path, version: str, function: Work[T, R], task: T, tick: Tick) -> R:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -250,6 +252,25 @@ def test_a_frozen_worker_does_not_block_the_end_of_a_run(tmp_path: Path, monkeyp
         done = list(dask.map(square, numbers(20), lambda amount: None))
     assert sorted(each.result["square"] for each in done) == [number**2 for number in range(20)]
     assert not Path(f"/proc/{frozen}").exists()
+
+
+@pytest.mark.slow
+def test_a_heartbeat_under_way_at_the_end_of_a_run_prints_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def late(**_: Any) -> None:
+        began.set()
+        await asyncio.sleep(60)
+
+    import dask
+
+    began = threading.Event()
+    spawning = {"distributed.worker.multiprocessing-method": "spawn"}  # a forked worker prints elsewhere
+    with dask.config.set(spawning), engine(tmp_path, cluster={"kind": "local", "workers": 1}) as running:
+        list(running.map(square, numbers(1), lambda amount: None))
+        running._cluster.scheduler.handlers["heartbeat_worker"] = late
+        assert began.wait(60)
+    assert capfd.readouterr().err == ""
 
 
 def test_section_is_accepted_in_a_whole_config(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import nmt_prep
 from nmt_prep.base.errors import VocabularyError
+from nmt_prep.stages.report import Report
 from nmt_prep.subwords import ByteBPETokenizer
 from tests.corpus import corpus_config, write_corpus
 
@@ -28,6 +29,12 @@ def test_the_report_compares_the_vocabulary_with_others(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match=r"vocab\.compare\.0: .*other\.tokenizer\.json is not valid JSON"):
         nmt_prep.run(corpus_config(tmp_path / "new", vocab={"size": 200, "compare": [config.vocab.compare[0][0]]}))
     assert not (tmp_path / "new" / "compiled").exists()  # the check comes before any work
+
+
+def test_a_section_without_keys_is_a_setting(tmp_path: Path) -> None:
+    config = corpus_config(tmp_path, align={}, sample={"made": True})
+    settings = Report().settings(config)
+    assert (settings["align"], settings["sample.made"]) == ({}, True)
 
 
 def test_the_report_in_words(tmp_path: Path) -> None:

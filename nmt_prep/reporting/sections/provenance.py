@@ -39,7 +39,7 @@ def shown_settings(config: Config) -> dict[str, object]:
                 for corpus in corpora:
                     options = {key: option for key, option in corpus.items() if key != "licence"}
                     settings[f"splits.{split}.{corpus['name']}"] = options
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and value:
             settings |= {f"{section}.{key}": option for key, option in value.items()}
         else:
             settings[section] = value

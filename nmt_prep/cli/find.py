@@ -28,16 +28,20 @@ _WIDTH = 140  # columns of the table if standard output is no terminal
 
 def find(
     languages: Annotated[str, typer.Argument(metavar="PAIR", help="Source and target, such as en-de.")],
-    as_yaml: Annotated[bool, typer.Option("--yaml", help="Print the training corpora as a part of a config.")] = False,
-    versions: Annotated[bool, typer.Option("--versions", help="List all versions, not only the latest.")] = False,
+    as_yaml: Annotated[
+        bool, typer.Option("--yaml", help="Print the corpora as the splits.train section of a config.")
+    ] = False,
+    versions: Annotated[
+        bool, typer.Option("--versions", help="List all versions of each corpus, not only the latest.")
+    ] = False,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for OPUS and the hub.")] = 1.2,
     as_json: JsonOption = False,
 ) -> None:
     """List the corpora that OPUS, mtdata and the Hugging Face Hub offer for PAIR: sizes, licenses, known traps.
 
-    Sizes come from OPUS and the hub. If they do not answer in time, sizes come from an installed mtdata.
-    Known traps are test sets in training corpora, machine-translated, misaligned and duplicated corpora, and licenses
-    that forbid a use; with --yaml, test sets and duplicates are comments.
+    Sizes come from OPUS and the hub. If they do not answer in time, sizes come from mtdata, if it is installed.
+    The column "known" names traps: test sets in training corpora, machine-translated, misaligned and duplicated
+    corpora, and licenses that forbid a use. With --yaml, test sets and duplicates are comments.
     """
     try:
         pair = LanguagePair.parse(languages).languages

@@ -48,7 +48,7 @@ _T = TypeVar("_T")
 _Preset = Literal["none", "light", "standard", "strict"]
 _PACKED = r"(\.(gz|bz2|xz|zst))?"
 _CORPUS = "an ID (opus:…, mtdata:…, sacrebleu:…, hf:…), a file, SOURCE,TARGET for two files, or ARCHIVE::SOURCE,TARGET"
-_RECIPE = "A recipe of nmt_prep (docs/recipes.md), which is a whole config, or one of mtdata, which names corpora."
+_RECIPE = "Start from a recipe: a whole config of docs/recipes.md, or the corpora of a recipe of mtdata."
 _QUESTION = """\
 Training corpora, one per line; an empty line ends the list:
   opus:Europarl/v8                a corpus of OPUS (https://opus.nlpl.eu)
@@ -69,7 +69,9 @@ _NO_DEV = """\
 
 
 def init(
-    file: Annotated[Path | None, typer.Argument(help="The config to write; by default, en-de.yaml.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="The config to write; by default, SOURCE-TARGET.yaml.")
+    ] = None,
     languages: Annotated[str | None, typer.Option(metavar="PAIR", help="Source and target, such as en-de.")] = None,
     train: Annotated[list[str] | None, typer.Option(metavar="CORPUS", help=f"A training corpus: {_CORPUS}.")] = None,
     opus: Annotated[list[str] | None, typer.Option(metavar="ID", help="The same as --train opus:ID.")] = None,
@@ -88,15 +90,17 @@ def init(
     ] = None,
     shared: Annotated[bool, typer.Option("--shared", help="One vocabulary for both sides.")] = False,
     clean: Annotated[_Preset | None, typer.Option(help="Drop bad pairs by the rules of this preset.")] = None,
-    output_dir: Annotated[str | None, typer.Option(metavar="DIR", help="Where runs write; default runs/NAME.")] = None,
+    output_dir: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where runs write; by default, runs/NAME.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the data set; by default, FILE's name.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
     """Write a config with comments, from options, from answers to questions, or from a recipe.
 
     If the languages or the training corpora are not given, and standard input is a terminal, nmt-prep asks for
-    all that is not given. The config is checked before it is written; its corpora are not fetched. IDs are looked up in
-    their catalogs, and the fields of local JSON lines and Parquet files in the files.
+    all that is missing. The config is checked before it is written. Its corpora are not downloaded: IDs are looked up
+    in their catalogs, and the fields of local JSON lines and Parquet files in the files.
     """
     trained = [*(train or ()), *(f"opus:{text}" for text in opus or ()), *(f"mtdata:{text}" for text in mtdata or ())]
     if recipe in _own_recipes():

@@ -27,7 +27,10 @@ with delayed_imports():
 if TYPE_CHECKING:
     from nmt_prep.training.modifiers.block import Block
 
-_KIND = "aug-upper, aug-lower, aug-title, aug-punct, aug-typos, aug-noise, aug-inline-noise or aug-mix."
+_KIND = (
+    "Kind of evaluation set: aug-upper, aug-lower, aug-title, aug-punct, aug-typos, aug-noise, aug-inline-noise or "
+    "aug-mix."
+)
 _MODIFIER = "A modifier with its probability and options in YAML, such as 'Typos: 0.1', instead of KIND; repeatable."
 _SEED = "Seed: decides what is changed, and how."
 _SPACED = "Links count the words between spaces, as other aligners do, unlike nmt-prep align."
@@ -46,7 +49,7 @@ _EVALUATION: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 def modify(
-    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help=_KIND)] = None,
+    kind: Annotated[str | None, typer.Argument(metavar="KIND", help=_KIND)] = None,
     modifier: Annotated[list[str] | None, typer.Option("--modifier", metavar="YAML", help=_MODIFIER)] = None,
     seed: Annotated[int, typer.Option(min=0, help=_SEED)] = 0,
     pretokenized: Annotated[bool, typer.Option("--pretokenized", help=_SPACED)] = False,

@@ -23,15 +23,22 @@ def pieces(
     texts: Annotated[
         list[Path] | None, typer.Argument(metavar="TEXT", help="Text files; by default, standard input.")
     ] = None,
-    trainer: Annotated[Trainer, typer.Option("--as", help="The trainer that reads the file.")] = "subword_nmt",
-    least: Annotated[int, typer.Option(metavar="N", min=1, help="Minimum piece count.")] = 1,
+    trainer: Annotated[Trainer, typer.Option("--as", help="The trainer whose file is written.")] = "subword_nmt",
+    least: Annotated[int, typer.Option(metavar="N", min=1, help="Skip pieces that occur fewer than N times.")] = 1,
     most: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Number of pieces, with the special pieces of fairseq and marian."),
+        typer.Option(
+            metavar="N", min=1, help="Write the N most frequent pieces; fairseq and marian count special pieces too."
+        ),
     ] = None,
-    multiple: Annotated[int, typer.Option(metavar="N", min=1, help="Divisor for the size of sockeye's file.")] = 1,
+    multiple: Annotated[
+        int, typer.Option(metavar="N", min=1, help="With --as sockeye: fill the file up to a multiple of N.")
+    ] = 1,
 ) -> None:
-    """Count the pieces of segmented text, and write the vocabulary file that a trainer makes from it."""
+    """Write to standard output the vocabulary file that a trainer makes from segmented text.
+
+    Segmented text has a space between two pieces, as nmt-prep encode --as pieces and subword-nmt write it.
+    """
     paths: list[Path | None] = [*texts] if texts else [None]
     check_outputs(STANDARD_OUTPUT, {str(path): path for path in paths if path is not None} or STANDARD_INPUT)
     counts = piece_lists.count_pieces(lines.text for path in paths for lines in input_lines(path))

@@ -211,7 +211,7 @@ def vocab(
     languages: Annotated[str | None, typer.Option(metavar="L1-L2", help=_LANGUAGES)] = None,
     id_layout: LayoutOption = "sentencepiece",
 ) -> None:
-    """Show vocabularies, or the vocabularies of runs: size, special IDs, longest pieces; compare them on a text."""
+    """Show the size, special IDs and longest pieces of vocabularies, or compare several on a text."""
     vocabularies = {path: list(_vocabularies(path, id_layout)) for path in paths}
     files = {f"vocabulary {file}": file for listed in vocabularies.values() for _, file, _ in listed}
     check_outputs(STANDARD_OUTPUT, {"--text": text, **files})

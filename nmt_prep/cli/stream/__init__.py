@@ -23,7 +23,7 @@ _OPUSTRAINER = "Stages and modifiers of OpusTrainer's YAML; its datasets are TSV
 
 
 def stream(
-    source: Annotated[Path | None, typer.Argument(metavar="[CONFIG|RUN]", help=_SOURCE, show_default=False)] = None,
+    source: Annotated[Path | None, typer.Argument(metavar="CONFIG|RUN", help=_SOURCE, show_default=False)] = None,
     command: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND ...]", help=_COMMAND)] = None,
     overrides: SetOption = None,
     split: Annotated[str, typer.Option(metavar="SPLIT", help="The split.")] = "train",

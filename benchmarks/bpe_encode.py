@@ -3,7 +3,7 @@
     python -m benchmarks.bpe_encode                                     # real corpora beside the checkout, or toy ones
     python -m benchmarks.bpe_encode --vocabulary tokenizer.json train.en
 
-Without ``--vocabulary``, one of ``--size`` is trained on each text. All ids are compared. The lines of the text are
+Without ``--vocabulary``, one of ``--size`` is trained on each text. All IDs are compared. The lines of the text are
 distinct, so all caches are cold in the first call; the best of the later calls has warm caches. Packages take turns and
 CPU time is measured, so that other load on the machine has little effect. tiktoken and tokenizers take a list of
 strings, gigatoken a list or one buffer, nmt_prep an Arrow array; tiktoken and tokenizers return lists, the others
@@ -39,7 +39,7 @@ Flat = Callable[[Any], "np.ndarray[Any, np.dtype[np.int64]]"]
 
 
 def packages(path: Path, lines: list[str]) -> dict[str, tuple[Encode, Flat]]:
-    """Returns a new encoder of each package, and a function that converts its result to one row of ids."""
+    """Returns a new encoder of each package, and a function that converts its result to one row of IDs."""
     ours = ByteBPETokenizer.load(path)
     array = column(lines)
     vocabulary = ours.vocabulary

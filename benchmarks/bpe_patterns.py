@@ -5,7 +5,7 @@
 
 Published vocabularies are read from ``--published`` where they are; for other models one is trained on the text, and
 combined with the pre-tokenizer, the normalizer and the added tokens of the model. One thread each; packages take turns;
-all ids are compared. The first call of nmt_prep has cold caches. Figures are MB/s by the processor, and by the clock.
+all IDs are compared. The first call of nmt_prep has cold caches. Figures are MB/s by the processor, and by the clock.
 """
 
 from __future__ import annotations

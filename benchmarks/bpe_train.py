@@ -2,7 +2,7 @@
 
     python -m benchmarks.bpe_train [--size 32000] [--threads 1] [train.en …]
 
-Merges and ids are compared. The default texts are the real corpora beside the checkout, or toy ones. Lines are
+Merges and IDs are compared. The default texts are the real corpora beside the checkout, or toy ones. Lines are
 distinct.
 """
 

@@ -4,12 +4,12 @@
 
 Run it in the root of the checkout, with torch, datasets and trl. The text is that of
 benchmarks.input: WMT22 English–Chinese from the directory of real corpora beside the checkout, or else the toy corpus.
-A sequence is a prompt of eight ids, the source and the target, of which the target counts. Rows have 4,096 ids.
+A sequence is a prompt of eight IDs, the source and the target, of which the target counts. Rows have 4,096 IDs.
 
 The peer packs a memory-mapped data set with ``pack_dataset`` (best fit decreasing, within 1,000 sequences, its default)
 and writes it. It packs up to 16 copies of the text, and its time is multiplied; nmt_prep packs ``--repeat`` copies, of
 which 378 are ten million sequences. Its time covers reading the shards, packing, and the arrays of all rows. The peer
-then loads its rows in a DataLoader with TRL's collator, without padding. Fill is the share of ids in the cells of rows.
+then loads its rows in a DataLoader with TRL's collator, without padding. Fill is the share of IDs in the cells of rows.
 """
 
 from __future__ import annotations

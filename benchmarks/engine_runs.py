@@ -34,7 +34,7 @@ class Watched:
 
     Attributes:
         seconds: wall-clock time.
-        peaks: peak memory in bytes of each process, by whether it is a worker, and its id.
+        peaks: peak memory in bytes of each process, by whether it is a worker, and its ID.
         harmed: processes that were killed or frozen.
     """
 

@@ -130,7 +130,7 @@ def same_batches(ours: Iterable[BatchedInput], peers: Iterable[Any]) -> None:
 
 
 def same_ids(batches: Iterable[BatchedInput], records: Iterable[IdBatch]) -> None:
-    """Stops the benchmark unless the batches of both have the same ids in the same order."""
+    """Stops the benchmark unless the batches of both have the same IDs in the same order."""
     for number, (batch, expected) in enumerate(zip(batches, records, strict=True)):
         sides = (batch.source, batch.source_sequence_length), (batch.target_output, batch.target_sequence_length)
         for (ids, lengths), side in zip(sides, expected, strict=True):

@@ -3,7 +3,7 @@
     python -m benchmarks.outputs [--megabytes 200] [--workers 2] [--dialect sentencepiece] [--names marian ids …]
 
 A generated corpus is compiled once, and its vocabulary is trained once. Each output is then made beside records of
-layout chunk. Outputs of ids convert the records, so the time of encode is added to theirs; outputs of text shuffle the
+layout chunk. Outputs of IDs convert the records, so the time of encode is added to theirs; outputs of text shuffle the
 text and need no records. The peer is encode itself. Processor time is shown beside the clock, which other programs
 disturb. The directory is temporary.
 """

@@ -1,4 +1,4 @@
-"""Compares writing shuffled shards from ids: both phases of the stage encode and tf.io.TFRecordWriter, one thread each.
+"""Compares writing shuffled shards from IDs: both phases of the stage encode and tf.io.TFRecordWriter, one thread each.
 
     python -m benchmarks.records [--pairs 400000] [--tokens 35] [--shards 10] [--peer-pairs 40000]
 
@@ -27,7 +27,7 @@ EOS = 1
 
 
 def make_ids(pairs: int, tokens: int, rng: np.random.Generator) -> Ragged:
-    """Returns rows of 2 to 2 * tokens - 2 ids of a vocabulary of 8,192, mostly small ids, each row ending in EOS."""
+    """Returns rows of 2 to 2 * tokens - 2 IDs of a vocabulary of 8,192, mostly small IDs, each row ending in EOS."""
     lengths = rng.integers(2, 2 * tokens - 1, pairs)
     offsets = np.zeros(pairs + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -62,7 +62,7 @@ def ours(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> tuple
 
 
 def peer(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> Spent:
-    """Returns the time of writing the same ids with TensorFlow."""
+    """Returns the time of writing the same IDs with TensorFlow."""
     import tensorflow as tf  # noqa: PLC0415 - loads slowly, and must not count
 
     with stopwatch() as watch:

@@ -1,4 +1,4 @@
-"""Compares rows of a chat template with transformers and datasets: from text to ids and what counts for the loss.
+"""Compares rows of a chat template with transformers and datasets: from text to IDs and what counts for the loss.
 
     python -m benchmarks.rows [--rows 100000] [--peer-rows 10000] [--processes 2]
 

@@ -5,11 +5,11 @@
 
 Without ``--model``, a BPE and two unigram models are trained on ``--lines`` lines of each text: of ``--size`` pieces,
 and of a quarter of them. The larger unigram model encodes the next text too, as a model meets lines in other languages.
-All ids are compared. The lines of the text are distinct, so the cache is cold in the first call; the best of the later
+All IDs are compared. The lines of the text are distinct, so the cache is cold in the first call; the best of the later
 calls has a warm cache. The two take turns and CPU time is measured, so that other load on the machine has little
 effect. The library takes a list of strings and returns lists; nmt_prep takes an Arrow array and returns arrays.
 
-Samples (``alpha`` 0.1, dropout 0.1) have other random numbers in the library. Of them, the numbers of ids are compared.
+Samples (``alpha`` 0.1, dropout 0.1) have other random numbers in the library. Of them, the numbers of IDs are compared.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 
 _STRENGTH = 0.1
 _NEAR = 0.02
-"""Difference of the numbers of sampled ids, as a share, that chance does not explain in these texts."""
+"""Difference of the numbers of sampled IDs, as a share, that chance does not explain in these texts."""
 
 
 def compare(name: str, model: bytes, lines: list[str], repeat: int) -> bool:
-    """Prints speeds of encoding; returns True if the ids are the same."""
+    """Prints speeds of encoding; returns True if the IDs are the same."""
     size = megabytes(lines)
     array = column(lines)
     ours = SentencePieceTokenizer(model)
@@ -56,7 +56,7 @@ def compare(name: str, model: bytes, lines: list[str], repeat: int) -> bool:
 
 
 def compare_samples(name: str, model: bytes, lines: list[str], repeat: int) -> bool:
-    """Prints speeds of sampling; returns True if there are about as many ids."""
+    """Prints speeds of sampling; returns True if there are about as many IDs."""
     array = column(lines)
     ours = SentencePieceTokenizer(model)
     theirs = sentencepiece.SentencePieceProcessor(model_proto=model)

@@ -4,7 +4,7 @@
     .venv-torch/bin/python -m benchmarks.torch [--repeat 16]
 
 Run it in the root of the checkout. The text is that of benchmarks.input: WMT22 English–Chinese from the directory of
-real corpora beside the checkout, or else the toy corpus. The peer holds the pairs as lists of ids in memory, as a
+real corpora beside the checkout, or else the toy corpus. The peer holds the pairs as lists of IDs in memory, as a
 mapped dataset gives them, and shuffles them. It pads each batch to its longest row as DataCollatorForSeq2Seq does:
 ``input_ids``, ``attention_mask``, and ``labels`` with -100. Its batches have as many pairs as those of Batches on
 average; with "grouped" they are sorted by length within 50 batches, as Trainer's group_by_length does. The peer reads
@@ -99,7 +99,7 @@ def measure(name: str, make: Callable[[], Iterable[Any]], tokens: int) -> Epoch:
 
 
 def same_ids(batches: Iterable[Any], records: Iterable[IdBatch]) -> None:
-    """Stops the benchmark unless the batches of both have the same ids in the same order."""
+    """Stops the benchmark unless the batches of both have the same IDs in the same order."""
     for number, (batch, expected) in enumerate(zip(batches, records, strict=True)):
         source, target = batch["input_ids"][batch["attention_mask"] == 1], batch["labels"]
         found = source, target[target != IGNORED]

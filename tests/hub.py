@@ -35,7 +35,7 @@ class Repository:
     messages: list[str] = field(default_factory=list)
 
     def commit(self, files: dict[str, bytes], branch: str = "main", message: str = "files") -> str:
-        """Makes a commit with exactly these files, and returns its id."""
+        """Makes a commit with exactly these files, and returns its ID."""
         number = f"{len(self.commits)} {branch} {sorted(files)}"
         commit = hashlib.sha1(number.encode()).hexdigest()
         self.commits[commit], self.branches[branch] = dict(files), commit

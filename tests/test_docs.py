@@ -34,7 +34,7 @@ from tests.cli.program import nmt_prep
 from tests.corpus import corpus_config, write_config, write_corpus
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-EXTRAS = ("mtdata:", "sacrebleu:")  # ids that need an extra
+EXTRAS = ("mtdata:", "sacrebleu:")  # IDs that need an extra
 
 
 def blocks(page: str) -> list[Any]:

@@ -1,6 +1,6 @@
 """Columns of text and token IDs: the form in which stages and the native core exchange data.
 
-Text is (bytes, offsets), as in Arrow string arrays; ids are :class:`Ragged`. Neither holds a Python object per line.
+Text is (bytes, offsets), as in Arrow string arrays; IDs are :class:`Ragged`. Neither holds a Python object per line.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Ragged:
 
     @classmethod
     def from_lists(cls, rows: Sequence[Sequence[int]]) -> Ragged:
-        """Packs lists of ids."""
+        """Packs lists of IDs."""
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])
         values = np.fromiter((i for row in rows for i in row), np.int32, count=int(offsets[-1]))
@@ -94,17 +94,17 @@ class Ragged:
         return Ragged(np.delete(values, cuts), np.concatenate([[0], ends - left_out])), counts
 
     def without(self, ids: Collection[int]) -> Ragged:
-        """Returns a copy without some ids."""
+        """Returns a copy without some IDs."""
         values = self.values[self.offsets[0] : self.offsets[-1]]
         kept = ~np.isin(values, [*ids])
         return Ragged(values[kept], np.concatenate([[0], np.cumsum(kept)])[self.offsets - self.offsets[0]])
 
     def taken(self, rows: npt.NDArray[np.int64], longest: int | None = None) -> Ragged:
-        """Returns a copy of some rows, by their numbers, cut to ``longest`` ids; None for no limit."""
+        """Returns a copy of some rows, by their numbers, cut to ``longest`` IDs; None for no limit."""
         return Ragged(*select_rows(*self.contiguous(), rows, (1 << 63) - 1 if longest is None else longest))
 
     def part(self, first: int, last: int) -> Ragged:
-        """Returns the rows from ``first`` to before ``last``, without copying their ids."""
+        """Returns the rows from ``first`` to before ``last``, without copying their IDs."""
         bounds = self.offsets[first : last + 1]
         return Ragged(self.values[bounds[0] : bounds[-1]], bounds - bounds[0])
 

@@ -20,7 +20,7 @@ A message says what is wrong, where (file, line, config key), and what to do abo
     ├── TokenizerError
     │   ├── VocabularyError    a vocabulary file cannot be read, or is unsuitable
     │   ├── TrainingError      a vocabulary cannot be built from the lines and options given
-    │   └── EncodeError        a text cannot be encoded, or ids cannot be decoded
+    │   └── EncodeError        a text cannot be encoded, or IDs cannot be decoded
     ├── EngineError            no workers are available, or a task failed on them repeatedly
     ├── RecordsError           shards are damaged, missing, or do not belong to their dataset.json
     └── OutputError            the output directory cannot be written, or is in use
@@ -106,7 +106,7 @@ class TrainingError(TokenizerError):
 
 
 class EncodeError(TokenizerError):
-    """A text cannot be encoded, or ids cannot be decoded."""
+    """A text cannot be encoded, or IDs cannot be decoded."""
 
 
 class EngineError(NmtPrepError):

@@ -203,7 +203,7 @@ REASON = "in_test_set:"  # Prefix of reasons for dropping pairs; the name of the
 # The evaluation sets that a config names in `clean.decontaminate.against`.
 #
 # An entry is the name of a split, `sacrebleu:<test set>` for all pairs of a set that have the config's languages,
-# `sacrebleu:<test set>/<pair>` for any pair, `sacrebleu:all`, an id of OPUS or mtdata, or `file:<path>`.
+# `sacrebleu:<test set>/<pair>` for any pair, `sacrebleu:all`, an ID of OPUS or mtdata, or `file:<path>`.
 
 
 def set_name(entry: str) -> str:
@@ -262,12 +262,12 @@ def against_problems(
 
 
 def is_id(entry: str) -> bool:
-    """Returns true if an entry is an id of a catalog."""
+    """Returns true if an entry is an ID of a catalog."""
     return entry.startswith((SACREBLEU, *(f"{catalogue}:" for catalogue in _CATALOGUES)))
 
 
 def id_corpora(against: Collection[str], languages: Languages) -> Iterator[tuple[str, str, Corpus]]:
-    """Yields the corpora of the ids among entries: the entry, the name such as ``wmt22/en-de``, and the corpus.
+    """Yields the corpora of the IDs among entries: the entry, the name such as ``wmt22/en-de``, and the corpus.
 
     Each set that ``sacrebleu:all`` stands for is an entry; a text that an earlier set has is left out. A set that two
     other entries name is yielded once.
@@ -286,7 +286,7 @@ def id_corpora(against: Collection[str], languages: Languages) -> Iterator[tuple
 
 
 def _described(entry: str, languages: Languages) -> dict[str, Any]:
-    """Returns the config keys of a corpus by id, in the order of the languages if it has them, or else of the id."""
+    """Returns the config keys of a corpus by ID, in the order of the languages if it has them, or else of the ID."""
     describe, spoken = _CATALOGUES[entry.partition(":")[0]], re.split("[-/]", entry)
     try:
         return describe(entry, languages)
@@ -311,5 +311,5 @@ def _sacrebleu_set(entry: str, address: str, seen: set[object]) -> Iterator[tupl
 
 
 def id_corpora_of(config: Config) -> list[Corpus]:
-    """Returns the corpora that a config names by ids as evaluation sets."""
+    """Returns the corpora that a config names by IDs as evaluation sets."""
     return [corpus for _, _, corpus in id_corpora(against_of(config), config.languages)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _DIRECTORY = "Directory given by the key cache of computed values; by default, the cache directory of nmt_prep."
 _REMOVE = "Remove the values whose ID is this or begins with this; repeatable."
 _UNUSED = "Remove the values that have been unused for this number of days."
-_ID = 8  # Digits of an id that are shown
+_ID = 8  # Digits of an ID that are shown
 _DAY = 86_400
 
 

@@ -311,7 +311,7 @@ def _has_test_sets(languages: Languages) -> bool:
 
 
 def _of_id(text: str, languages: Languages) -> dict[str, Any]:
-    """Returns the keys of the corpus that an id names."""
+    """Returns the keys of the corpus that an ID names."""
     catalogue, _, name = text.partition(":")
     if catalogue == "mtdata":
         return {"name": _safe("-".join(name.split("-")[:3])) or "corpus", "url": text}
@@ -344,7 +344,7 @@ def _of_files(text: str, languages: Languages, config_dir: Path) -> dict[str, An
 
 
 def _look_up(address: str) -> None:
-    """Looks up an id of OPUS, and remarks that it could not be looked up if the service does not answer."""
+    """Looks up an ID of OPUS, and remarks that it could not be looked up if the service does not answer."""
     try:
         catalogues.resolve(address, web.Client(DownloadSettings()))
     except catalogues.NotInOpusError as error:

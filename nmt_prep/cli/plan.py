@@ -116,7 +116,7 @@ def _print_stages(console: SafeConsole, config: Config) -> None:
 
 
 def _print_notes(console: SafeConsole, config: Config) -> None:
-    """Prints notes about hold-outs, the vocabulary, and the files that ids of the Hugging Face Hub stand for."""
+    """Prints notes about hold-outs, the vocabulary, and the files that IDs of the Hugging Face Hub stand for."""
     for line in _divisions(config):
         console.print(line, soft_wrap=True)
     vocab = config.vocab
@@ -151,7 +151,7 @@ def _divisions(config: Config) -> Iterator[str]:
 
 
 def _hub_files(config: Config) -> Iterator[str]:
-    """Yields the files that ids of the Hugging Face Hub stand for, as far as they are known; asks no server."""
+    """Yields the files that IDs of the Hugging Face Hub stand for, as far as they are known; asks no server."""
     outputs, lock = outputs_in(config.run_dir, [download.Download], config), lock_of(config)
     entries = outputs.read(download.Download).files if outputs.manifests else {}
     for needed in (needed for needed in download.needed_files(config) if needed.is_repository):

@@ -150,7 +150,7 @@ def _share_line(outcome: ShareOutcome) -> str:
 SUMMARY_VERSION = 1  # Increased when a key of `summary_json` changes its meaning or is removed
 _ROWS = 3  # Number of pairs shown from a batch
 _LOOKED_AT = 100  # Rows among which the shown ones are
-_WIDTH = 80 - len("  source IDs: ")  # Columns for ids and text, so that a line has 80 columns
+_WIDTH = 80 - len("  source IDs: ")  # Columns for IDs and text, so that a line has 80 columns
 
 
 def show_summary(

@@ -1,4 +1,4 @@
-"""The commands encode, decode and vocab: text to ids and back, and facts about a vocabulary.
+"""The commands encode, decode and vocab: text to IDs and back, and facts about a vocabulary.
 
 Errors in the text name its line and column.
 """
@@ -130,7 +130,7 @@ def decode(
 
     def decoded(lines: pa.Array) -> pa.Array:
         if form == "pieces" and border is None and isinstance(inner, subwords.SubwordNMTTokenizer):
-            joined = inner.join(lines)  # also pieces without an id
+            joined = inner.join(lines)  # also pieces without an ID
             return tokenizer.undone(joined) if isinstance(tokenizer, subwords.WordsTokenizer) else joined
         rows = read(lines.to_pylist()).without(silent - {border})
         if border is None:
@@ -268,7 +268,7 @@ def _lines_of(text: Path, names: list[str], number: int) -> Iterator[pa.Array]:
 
 
 def _vocabularies(path: Path, id_layout: IdLayout) -> Iterator[tuple[str, Path, IdLayout]]:
-    """Yields the sides, the file and the id layout of each vocabulary to show."""
+    """Yields the sides, the file and the ID layout of each vocabulary to show."""
     try:
         described = json.loads((path / "vocab" / "vocab.json").read_bytes())
         files = {side: (path / "vocab" / facts["file"], facts["id_layout"]) for side, facts in described.items()}

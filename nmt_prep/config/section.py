@@ -148,7 +148,7 @@ def one_or_more(value: object) -> object:
 
 
 def is_hub_id(address: str) -> bool:
-    """Returns True for an id of the Hugging Face Hub, which names a whole repository, unlike an ``hf://`` address."""
+    """Returns True for an ID of the Hugging Face Hub, which names a whole repository, unlike an ``hf://`` address."""
     return _HUB_ID.match(address) is not None
 
 
@@ -186,13 +186,13 @@ class Urls(Section):
 
     @property
     def catalogue_id(self) -> str | None:
-        """The catalog id that names the corpus; None if ``url`` holds no such id."""
+        """The catalog ID that names the corpus; None if ``url`` holds no such ID."""
         first = self.both[0] if self.both else ""
         return first if _CATALOGUE.match(first) else None
 
     @property
     def hub_id(self) -> str | None:
-        """The ``hf:`` id of the data set that is the corpus; None for any other address."""
+        """The ``hf:`` ID of the data set that is the corpus; None for any other address."""
         first = self.both[0] if self.both else ""
         return first if is_hub_id(first) else None
 

@@ -379,7 +379,7 @@ class SentencePieceVocab(VocabOptions):
     def special_ids(self) -> dict[str, int | None]:
         """Ids in the model's file by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks."""
         if self.id_layout == "fairseq":
-            return {"pad": None, "eos": 2, "bos": 1, "unk": 0}  # the file's ids, from which the layout is derived
+            return {"pad": None, "eos": 2, "bos": 1, "unk": 0}  # the file's IDs, from which the layout is derived
         if self.id_layout == "marian":
             return {"pad": None, "eos": 0, "bos": None, "unk": 1}
         return {"pad": 0, "eos": 1, "bos": 3, "unk": 2}

@@ -37,8 +37,8 @@ class BatchEstimate:
     sampled_pairs: int  # a sample of the whole split gives the exact numbers of epoch 0 with the default seed
     pairs: int  # sampled pairs in batches; joined segments of documents count as one pair
     batches: int
-    tokens: int  # ids in the batches, both sides
-    cells: int  # ids and padding in the batches, both sides
+    tokens: int  # IDs in the batches, both sides
+    cells: int  # IDs and padding in the batches, both sides
     left_out: int  # pairs of the whole split that are longer than the limit, exactly
     batches_per_epoch: int  # of the whole split, estimated
 

@@ -45,7 +45,7 @@ class EncodedPair:
     rank: int  # rank among the random examples, or 0
     length: dict[Side, int]  # piece count of each side before cutting, without the frame
     text: dict[Side, str]  # the first characters of each side
-    ids: dict[Side, list[int]]  # the first ids of each side, without the frame
+    ids: dict[Side, list[int]]  # the first IDs of each side, without the frame
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,8 @@ class CorpusProfile:
     """The encoded pairs of a corpus. The bins of lengths are :data:`LENGTH_EDGES`."""
 
     pairs: int
-    tokens: dict[Side, int]  # ids per side, frames included
-    tokens_by_length: dict[Side, list[int]]  # pairs per length in ids, frames included, by side
+    tokens: dict[Side, int]  # IDs per side, frames included
+    tokens_by_length: dict[Side, list[int]]  # pairs per length in IDs, frames included, by side
     sampled: int  # pairs in the sample
     totals: dict[Side, dict[str, int]]  # sum of sampled lengths, by side and unit (`piece`, `word` and `char`)
     lengths: dict[Side, dict[str, list[int]]]  # sampled pairs per length, by side and unit
@@ -64,7 +64,7 @@ class VocabularyUse:
 
     split: str
     pieces: int  # size of the vocabulary
-    tokens: int  # number of ids
+    tokens: int  # number of IDs
     unknown: int | None  # count of unknown-piece IDs, or None if the vocabulary has no unknown piece
     unused: int  # number of pieces that do not occur
     singletons: int  # number of pieces that occur once

@@ -274,7 +274,7 @@ def _pairs_of_shard(path: Path, before: int, decoder: _Decoder) -> _Pairs:
 
 
 class _Decoder:
-    """Turns ids into tables of text."""
+    """Turns IDs into tables of text."""
 
     def __init__(self, outputs: Outputs, info: DatasetInfo, wanted: Wanted) -> None:
         self.layout = info.layout

@@ -39,7 +39,7 @@ SACREBLEU = "sacrebleu:"
 
 
 def fetched_corpora(config: Config) -> Iterator[tuple[str, Corpus]]:
-    """Yields all corpora whose files are needed, with their splits: first the config's, then evaluation sets by id."""
+    """Yields all corpora whose files are needed, with their splits: first the config's, then evaluation sets by ID."""
     yield from ((split, corpus) for split, corpora in config.own_splits.items() for corpus in corpora)
     yield from ((SACREBLEU, corpus) for corpus in id_corpora_of(config))
 
@@ -106,7 +106,7 @@ def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
 
 
 def _addresses(mirrors: Sequence[str], kind: Kind) -> tuple[str, ...]:
-    """Returns addresses with each ``hf:`` id as its repository's address."""
+    """Returns addresses with each ``hf:`` ID as its repository's address."""
     return tuple(str(repository_address(url, kind)[0]) if is_hub_id(url) else url for url in mirrors)
 
 

@@ -79,7 +79,7 @@ def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> To
 
     Args:
         path: the file, or a directory with the files of byte-level BPE.
-        id_layout: id layout of a SentencePiece model, which its file does not record.
+        id_layout: ID layout of a SentencePiece model, which its file does not record.
 
     Raises:
         VocabularyError: the file cannot be read, or is not a vocabulary that nmt_prep supports.
@@ -96,7 +96,7 @@ def inner_of(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def segmented(tokenizer: Tokenizer, lines: pa.Array, threads: int | None = None) -> pa.Array | None:
-    """Returns lines as pieces separated by spaces, also those without an id; None for dialects without such pieces."""
+    """Returns lines as pieces separated by spaces, also those without an ID; None for dialects without such pieces."""
     inner = inner_of(tokenizer)
     if not isinstance(inner, SubwordNMTTokenizer | SentencePieceTokenizer):
         return None

@@ -26,7 +26,7 @@ SpecialNames: TypeAlias = "Collection[str] | Literal['all']"
 class AddedToken:
     """An added token."""
 
-    id: int  # id of the token
+    id: int  # ID of the token
     special: bool = True  # True if the token is found only where the caller allows it
     # True to search the normalized name in normalized text; False to search the name in the text itself
     normalized: bool = False
@@ -59,7 +59,7 @@ class AddedTokenFinder:
         self._names = _any_of(tokens)
 
     def plain_names(self) -> list[tuple[bytes, int]] | None:
-        """Returns the names and ids of the tokens; None if a token depends on the text around it."""
+        """Returns the names and IDs of the tokens; None if a token depends on the text around it."""
         if any(token.lstrip or token.rstrip or token.single_word for token in self._tokens.values()):
             return None
         return [(name.encode(), token.id) for name, token in self._tokens.items()]
@@ -108,7 +108,7 @@ class DividedLines:
     # index of each line's first text, then the text count; int64, shape `[lines + 1]`
     firsts: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]  # indices of the texts that represent tokens, ascending; int64, shape `[tokens]`
-    ids: npt.NDArray[np.int32]  # ids of these tokens; int32, shape `[tokens]`
+    ids: npt.NDArray[np.int32]  # IDs of these tokens; int32, shape `[tokens]`
 
     @classmethod
     def of(cls, lines: Iterable[str], parts: Callable[[str], Iterable[bytes | int]]) -> Self:
@@ -134,7 +134,7 @@ class DividedLines:
         )
 
     def joined(self, rows: Ragged) -> Ragged:
-        """Returns the ids of the lines."""
+        """Returns the IDs of the lines."""
         lengths = np.diff(rows.offsets)
         values = np.insert(rows.values, rows.offsets[self.places], self.ids)
         lengths[self.places] += 1

@@ -202,7 +202,7 @@ class Dialect(ABC, Generic[Options]):
         """
 
     def id_layout(self, options: Options) -> IdLayout | None:
-        """Returns the id layout of a SentencePiece model; None for other dialects."""
+        """Returns the ID layout of a SentencePiece model; None for other dialects."""
         return None
 
     @abstractmethod
@@ -215,12 +215,12 @@ class Dialect(ABC, Generic[Options]):
         """
 
     def numbered(self, tokenizer: Tokenizer, path: Path, numbering: Path, threshold: int | None) -> Tokenizer:
-        """Returns a tokenizer with the ids of another file.
+        """Returns a tokenizer with the IDs of another file.
 
         Args:
             tokenizer: the loaded tokenizer.
             path: its file.
-            numbering: the file of the ids.
+            numbering: the file of the IDs.
             threshold: minimum count of a piece in that file, for dialects with counts.
 
         Raises:

@@ -22,14 +22,14 @@ class VocabularyFacts:
 
     file: str  # name of its file in the stage's directory
     kind: str  # name of the dialect
-    id_layout: IdLayout | None  # id layout of a SentencePiece model; None for other dialects
+    id_layout: IdLayout | None  # ID layout of a SentencePiece model; None for other dialects
     size: int  # number of pieces
     fingerprint: str  # fingerprint of the tokenizer
     unicode_version: str | None  # Unicode version of the character classes; None if the dialect does not depend on it
-    pad_id: int | None  # id of padding; None if there is no such piece
+    pad_id: int | None  # ID of padding; None if there is no such piece
     eos_id: int | None  # end-of-sentence ID, or None if there is no such piece
     bos_id: int | None  # start-of-sentence ID, or None if there is no such piece
-    unk_id: int | None  # id of unknown text; None if there is no such piece
+    unk_id: int | None  # ID of unknown text; None if there is no such piece
     words: str | None = None  # name of the file with the steps before it; omitted in JSON if there are none
 
     @model_serializer(mode="wrap")
@@ -42,7 +42,7 @@ class DescribedVocabulary:
     """A vocabulary that is ready for use."""
 
     facts: VocabularyFacts  # description of the vocabulary
-    pieces: dict[str, int]  # ids of the pieces that the config names (such as `vocab.reserved`); frames may use them
+    pieces: dict[str, int]  # IDs of the pieces that the config names (such as `vocab.reserved`); frames may use them
 
 
 def describe_vocabulary(
@@ -51,7 +51,7 @@ def describe_vocabulary(
     """Describes a loaded vocabulary.
 
     Args:
-        id_layout: id layout of a SentencePiece model; None for other dialects.
+        id_layout: ID layout of a SentencePiece model; None for other dialects.
     """
     facts = VocabularyFacts(
         file=file,

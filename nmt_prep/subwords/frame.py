@@ -1,6 +1,6 @@
 """Frames: the special pieces around a row's IDs, such as a tag and the end of sentence.
 
-Frames are added as ids. No dialect reads special pieces from text, so text that looks like a tag stays text.
+Frames are added as IDs. No dialect reads special pieces from text, so text that looks like a tag stays text.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from nmt_prep.subwords.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The ids at the start and at the end of every row."""
+    """The IDs at the start and at the end of every row."""
 
-    before: tuple[int, ...] = ()  # ids at the start of a row
-    after: tuple[int, ...] = ()  # ids at the end of a row
+    before: tuple[int, ...] = ()  # IDs at the start of a row
+    after: tuple[int, ...] = ()  # IDs at the end of a row
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, tag: str | None = None, *, eos: bool = True) -> Self:
@@ -54,7 +54,7 @@ class Frame:
 
     @property
     def size(self) -> int:
-        """Number of ids that the frame adds to a row."""
+        """Number of IDs that the frame adds to a row."""
         return len(self.before) + len(self.after)
 
     def around(self, rows: Ragged) -> Ragged:
@@ -66,7 +66,7 @@ class Frame:
         )
 
     def inside(self, ids: Sequence[int]) -> Sequence[int] | None:
-        """Returns the ids within the frame; None if the row does not start and end with the frame's ids."""
+        """Returns the IDs within the frame; None if the row does not start and end with the frame's IDs."""
         end = len(ids) - len(self.after)
         if end < len(self.before) or tuple(ids[end:]) != self.after or tuple(ids[: len(self.before)]) != self.before:
             return None
@@ -74,7 +74,7 @@ class Frame:
 
 
 def frame_sizes(text: str | None, tag: str | None) -> tuple[int, int]:
-    """Returns how many ids a frame, as :meth:`Frame.parse` takes it, adds before and after a row's ids."""
+    """Returns how many IDs a frame, as :meth:`Frame.parse` takes it, adds before and after a row's IDs."""
     words = ["{tag}", "{ids}", "</s>"] if text is None else text.split()
     words = [word for word in words if word != "{tag}" or tag is not None]
     place = words.index("{ids}")

@@ -17,7 +17,7 @@ _WHITE = re.compile(r"\s")
 
 
 class PieceText:
-    """Converts ids to piece lines, and back."""
+    """Converts IDs to piece lines, and back."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer  # the tokenizer of these pieces
@@ -43,7 +43,7 @@ class PieceText:
         return words
 
     def check(self, ids: npt.NDArray[np.int32]) -> None:
-        """Checks that the pieces of ids can be written as words."""
+        """Checks that the pieces of IDs can be written as words."""
         if not self._some_white:
             return
         white = self._white[ids]
@@ -71,12 +71,12 @@ class PieceText:
 
 
 def id_lines(rows: Ragged) -> pa.Array:
-    """Returns one line per row, with ids separated by spaces, as a ``large_string`` array."""
+    """Returns one line per row, with IDs separated by spaces, as a ``large_string`` array."""
     return joined_items(pa.array(rows.values).cast(pa.large_string()), rows.offsets, " ")
 
 
 def id_rows(lines: Iterable[str]) -> Ragged:
-    """Parses lines of ids."""
+    """Parses lines of IDs."""
     rows = []
     for line in lines:
         try:

@@ -41,7 +41,7 @@ def spans_by_size(lines: TextColumn, rows: Ragged, sizes: npt.NDArray[np.int64])
 
     Args:
         lines: the lines.
-        rows: their ids.
+        rows: their IDs.
         sizes: the text size of each piece in the vocabulary, in bytes without ASCII white space; int64.
     """
     first, end = lines.offsets[:-1], lines.offsets[1:]
@@ -72,7 +72,7 @@ If it raises an exception, training ends and the exception reaches the caller.
 
 
 class Tokenizer(ABC):
-    """Converts text to ids and back. Instances are immutable and thread-safe."""
+    """Converts text to IDs and back. Instances are immutable and thread-safe."""
 
     dialect: str
     """Name of the dialect, as ``vocab.kind`` in a config."""
@@ -99,7 +99,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:
-        """Returns the ids of one text, without bos or eos."""
+        """Returns the IDs of one text, without bos or eos."""
 
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
@@ -107,7 +107,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def encode_batch(self, lines: Lines, threads: int | None = None) -> Ragged:
-        """Returns the ids of many lines, without bos or eos, in order.
+        """Returns the IDs of many lines, without bos or eos, in order.
 
         Args:
             lines: strings, or an Arrow string array (read in place).
@@ -123,7 +123,7 @@ class Tokenizer(ABC):
         return {}
 
     def encode_after_token(self, lines: Lines, threads: int | None = None) -> Ragged:
-        """Returns the ids of texts that follow an added token, as ``tokenizers`` encodes them, without bos or eos."""
+        """Returns the IDs of texts that follow an added token, as ``tokenizers`` encodes them, without bos or eos."""
         return self.encode_batch(lines, threads)
 
     @abstractmethod
@@ -145,7 +145,7 @@ class Tokenizer(ABC):
 
         Args:
             lines: the lines.
-            rows: their ids, as :meth:`encode_batch` returns them.
+            rows: their IDs, as :meth:`encode_batch` returns them.
         """
 
     def uncovered(self, characters: Sequence[str]) -> list[str]:
@@ -166,14 +166,14 @@ class Tokenizer(ABC):
         return False
 
     def numbered(self, ids: Mapping[str, object], where: str = "the numbering") -> Tokenizer:
-        """Returns a tokenizer with a numbering's ids, such as the ``vocab.json`` of a MarianTokenizer.
+        """Returns a tokenizer with a numbering's IDs, such as the ``vocab.json`` of a MarianTokenizer.
 
         Args:
             ids: each piece's ID; text without a piece gets the ID of ``<unk>``.
             where: the numbering's file, for messages.
 
         Raises:
-            VocabularyError: the vocabulary has its own ids, or the ids are not distinct numbers from 0 on.
+            VocabularyError: the vocabulary has its own IDs, or the IDs are not distinct numbers from 0 on.
         """
         raise VocabularyError(f"{where}: only SentencePiece models are numbered by another file, not {self.dialect}")
 
@@ -186,7 +186,7 @@ class Tokenizer(ABC):
         return len(self.pieces)
 
     def piece_id(self, piece: str) -> int:
-        """Returns a piece's id, such as a reserved piece; of equal pieces the first.
+        """Returns a piece's ID, such as a reserved piece; of equal pieces the first.
 
         Args:
             piece: the piece's text, as in :attr:`pieces`. Tensor2Tensor's dialect also takes a reserved token as
@@ -233,7 +233,7 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of everything that determines ids: dialect, pieces, options, Unicode version."""
+        """SHA-256 (hex) of everything that determines IDs: dialect, pieces, options, Unicode version."""
 
 
 def read_vocabulary(path: Path) -> bytes:

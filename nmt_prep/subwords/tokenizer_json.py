@@ -194,9 +194,9 @@ def read_added(entries: object, ids: Mapping[str, int], where: str) -> dict[str,
 
 
 def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], where: str) -> None:
-    """Checks the ids of added tokens that are not in the model's vocabulary.
+    """Checks the IDs of added tokens that are not in the model's vocabulary.
 
-    ``tokenizers`` ignores these ids, and assigns the next free ones in order.
+    ``tokenizers`` ignores these IDs, and assigns the next free ones in order.
     """
     largest = -1
     for name, token in added.items():
@@ -210,7 +210,7 @@ def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], wh
 
 
 def names_by_id(ids: Mapping[_Name, int], where: str, most: int) -> list[_Name | str]:
-    """Returns each id's name; "" for unused ids."""
+    """Returns each ID's name; "" for unused IDs."""
     largest = max(ids.values(), default=-1)
     if not 0 <= largest < min(2 * len(ids) + 1024, most) or min(ids.values()) < 0:
         raise VocabularyError(

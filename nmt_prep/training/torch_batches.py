@@ -34,9 +34,9 @@ class BatchedInput(NamedTuple):
     """One batch of pairs, with the same fields as :class:`nmt_prep.BatchedInput` but no initializer; all are int64.
 
     Attributes:
-        source: ids, shape ``[rows, longest source]``.
-        target_input: ids that the decoder reads, shape ``[rows, longest target]``.
-        target_output: ids that the decoder should predict, same shape.
+        source: IDs, shape ``[rows, longest source]``.
+        target_input: IDs that the decoder reads, shape ``[rows, longest target]``.
+        target_output: IDs that the decoder should predict, same shape.
         source_sequence_length: shape ``[rows]``.
         target_sequence_length: length of each row in ``target_input`` and ``target_output``, shape ``[rows]``.
         corpora: corpus index of each pair in ``dataset.json``, shape ``[rows]``; None unless asked for.
@@ -60,12 +60,12 @@ TensorBatch: TypeAlias = BatchedInput | dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class Converter:
-    """Converts batches of ids to tensors."""
+    """Converts batches of IDs to tensors."""
 
     features: Features  # names and contents of the tensors, see :class:`~nmt_prep.torch.Batches`
     nested: bool  # True for nested tensors
-    paddings: tuple[int, int]  # ids that pad source and target
-    sos: int  # id that begins the decoder's input
+    paddings: tuple[int, int]  # IDs that pad source and target
+    sos: int  # ID that begins the decoder's input
     pin_memory: bool  # True for tensors in pinned memory
 
     def check(self, packed: bool) -> None:
@@ -180,7 +180,7 @@ def _labels(batch: IdBatch) -> Ragged:
 
 
 def _shifted_right(side: Ragged, first: int) -> np.ndarray:
-    """Returns the ids of all rows, each shifted right: ``first`` added, its last id dropped."""
+    """Returns the IDs of all rows, each shifted right: ``first`` added, its last ID dropped."""
     values = np.roll(side.values, 1)
     values[side.offsets[:-1][side.lengths > 0]] = first
     return values
@@ -200,7 +200,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
     ``features`` names the tensors, all int64. A matrix is padded to the longest row of its side, unless ``pad_to`` or
     packed rows fix its width.
 
-    - ``hf``: a dictionary with ``input_ids`` (padded with the vocabulary's pad id), ``attention_mask`` (1 for ids, 0
+    - ``hf``: a dictionary with ``input_ids`` (padded with the vocabulary's pad ID), ``attention_mask`` (1 for IDs, 0
       for padding) and ``labels`` (targets with eos, padded with -100). With packed rows, ``attention_mask`` has the
       number of the pair in its row, from 1, and there are ``position_ids``, ``decoder_input_ids``,
       ``decoder_attention_mask`` and ``decoder_position_ids``.
@@ -208,7 +208,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
     - ``t2t``: a dictionary with ``inputs`` and ``targets``, and with packed rows ``inputs_segmentation``,
       ``inputs_position`` and the same for targets.
     - ``causal``: sequences for causal language models, from records with layout ``causal``, or ``text`` with
-      ``records.prompt`` or ``records.template``: a dictionary with ``input_ids``, ``labels`` (the target's ids, and
+      ``records.prompt`` or ``records.template``: a dictionary with ``input_ids``, ``labels`` (the target's IDs, and
       -100 elsewhere) and ``attention_mask``. With ``row_length``, sequences are packed into rows with that many IDs.
       Instead of ``attention_mask`` there are ``position_ids``, which begin at 0 with each sequence, and ``cu_seqlens``,
       int32, shape ``[sequences + 1]``: where sequences begin if the rows are concatenated.
@@ -219,7 +219,7 @@ class Batches(IterableDataset[TensorBatch]):  # type: ignore[misc]
         features: ``hf``, ``nmt``, ``t2t`` or ``causal``.
         nested: return IDs as nested tensors with layout ``torch.jagged`` instead of padded ones, and no
             ``attention_mask``.
-        sos_id: the id that begins the decoder's input, in place of the vocabulary's own or its padding id.
+        sos_id: the ID that begins the decoder's input, in place of the vocabulary's own or its padding ID.
         corpus_ids: also return each pair's corpus index in ``dataset.json`` as ``corpora``: shape ``[pairs]``, or with
             packed rows ``[rows, maximum pairs per row]``, padded with -1. In a run with several language pairs, batches
             also have ``language_pairs`` of the same shape: each pair's index in

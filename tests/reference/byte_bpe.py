@@ -18,7 +18,7 @@ def pretokens(line: str, pattern: str = GPT2) -> list[str]:
 
 
 class Vocabulary:
-    """Returns the tokens by id, and the merges (left id, right id, merged id) in the order of rank."""
+    """Returns the tokens by ID, and the merges (left ID, right ID, merged ID) in the order of rank."""
 
     def __init__(self, tokens: Sequence[bytes], merges: Iterable[Sequence[int]]) -> None:
         self.tokens = list(tokens)
@@ -54,7 +54,7 @@ class Vocabulary:
 
 
 def merges_of_ranks(tokens: Sequence[bytes]) -> list[tuple[int, int, int]]:
-    """Returns the merges that produce tokens whose ids are their ranks: the halves that all other tokens leave."""
+    """Returns the merges that produce tokens whose IDs are their ranks: the halves that all other tokens leave."""
     ids = {token: number for number, token in enumerate(tokens)}
     merges = []
     for number, token in enumerate(tokens):

@@ -12,7 +12,7 @@ TYPES: dict[int, Any] = {1: np.uint8, 4: np.int32, 8: np.uint16, 9: np.uint32}
 
 
 def read_fairseq(prefix: Path) -> tuple[list[list[int]], Any]:
-    """Returns the sequences of ``<prefix>.bin``, and the type of their ids."""
+    """Returns the sequences of ``<prefix>.bin``, and the type of their IDs."""
     index = prefix.with_name(prefix.name + ".idx").read_bytes()
     assert index[:9] == b"MMIDIDX\0\0"
     version, code, count = struct.unpack_from("<QBQ", index, 9)
@@ -24,7 +24,7 @@ def read_fairseq(prefix: Path) -> tuple[list[list[int]], Any]:
 
 
 def read_megatron(prefix: Path) -> tuple[list[list[int]], list[int], Any]:
-    """Returns the sequences of ``<prefix>.bin``, the bounds of documents, and the type of their ids."""
+    """Returns the sequences of ``<prefix>.bin``, the bounds of documents, and the type of their IDs."""
     index = prefix.with_name(prefix.name + ".idx").read_bytes()
     assert index[:9] == b"MMIDIDX\0\0"
     version, code, count, documents = struct.unpack_from("<QBQQ", index, 9)

@@ -14,7 +14,7 @@ def words_of(line: Any) -> Any:
 
 
 def word_bytes(words: Any) -> Any:
-    """Returns 50 ids per word: begin, at most 48 bytes, end, padding; each is shifted by one."""
+    """Returns 50 IDs per word: begin, at most 48 bytes, end, padding; each is shifted by one."""
 
     def one(word: Any) -> Any:
         ids = tf.cast(tf.io.decode_raw(word, tf.uint8), tf.int32)[: CHARACTERS_PER_WORD - 2]

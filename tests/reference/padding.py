@@ -29,7 +29,7 @@ def pad_rows(pairs: Rows, row_pairs: list[int], cells: str, padding: int, first:
 def fill_rows(
     sequences: list[list[int]], bounds: list[list[int]], sizes: list[int], width: int, padding: int
 ) -> tuple[list[list[int]], list[list[int]], list[list[int]], list[int]]:
-    """Returns ids, labels, and positions or mask of rows of sequences, and where the sequences of packed rows begin."""
+    """Returns IDs, labels, and positions or mask of rows of sequences, and where the sequences of packed rows begin."""
     matrices: tuple[list[list[int]], ...] = ([], [], [])
     begins, cell, sides = list[int](), 0, iter(zip(sequences, bounds, strict=True))
     for size in sizes or [1] * len(sequences):

@@ -1,4 +1,4 @@
-"""Readable twin of the native records: CRC-32C, frames, Examples written and read, and rows within special ids.
+"""Readable twin of the native records: CRC-32C, frames, Examples written and read, and rows within special IDs.
 
 See ``core/records/crc32c.cpp``, ``core/records/example.cpp``, ``core/records/reader.cpp`` and
 ``core/records/framed_rows.cpp``.

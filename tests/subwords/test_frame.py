@@ -1,4 +1,4 @@
-"""Special pieces around the ids, in each dialect against its own library."""
+"""Special pieces around the IDs, in each dialect against its own library."""
 
 from __future__ import annotations
 

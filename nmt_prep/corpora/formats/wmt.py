@@ -33,7 +33,7 @@ Choice: TypeAlias = 'Literal["all"] | tuple[str, ...] | None'
 
 
 class Segment(NamedTuple):
-    """A segment: document, segment id, translator (empty in a srcset) and text."""
+    """A segment: document, segment ID, translator (empty in a srcset) and text."""
 
     document: str
     number: str
@@ -68,7 +68,7 @@ class SgmReader(Reader):
     section: ClassVar[type[Section] | None] = SgmOptions
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of segments with the same docid and segment id."""
+        """Yields the pairs of segments with the same docid and segment ID."""
         source, target = self.files["source"], self.files["target"]
         references: dict[tuple[str, str], dict[str, Segment]] = {}
         for segment in self._distinct_segments("target"):
@@ -227,7 +227,7 @@ _Segments = dict[str, _Text]
 
 
 class _WmtXml(Document):
-    """Gives a pair for each segment of a ``doc`` and each selected version, matched by segment id."""
+    """Gives a pair for each segment of a ``doc`` and each selected version, matched by segment ID."""
 
     root: ClassVar[str] = "dataset"
 

@@ -18,9 +18,9 @@ _HIDDEN = "***"
 
 
 def scheme_of(address: str) -> str:
-    """Returns the scheme of a URL in lower case, ``opus`` for an OPUS id, ``file`` for a path.
+    """Returns the scheme of a URL in lower case, ``opus`` for an OPUS ID, ``file`` for a path.
 
-    ``hf`` is the scheme for files and whole repositories (see `hub`), but not for ``hf:`` ids.
+    ``hf`` is the scheme for files and whole repositories (see `hub`), but not for ``hf:`` IDs.
     """
     match = _SCHEME.match(address)
     if is_hub_id(address):
@@ -44,7 +44,7 @@ def scheme_of(address: str) -> str:
 
 
 def local_path(address: str, base_dir: Path) -> Path | None:
-    """Returns the path of a path or ``file:`` URL; None for other addresses, and for ``hf:`` ids."""
+    """Returns the path of a path or ``file:`` URL; None for other addresses, and for ``hf:`` IDs."""
     if is_hub_id(address) or scheme_of(address) != "file":
         return None
     if not address.lower().startswith("file:"):

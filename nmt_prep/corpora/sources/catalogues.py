@@ -1,12 +1,12 @@
-"""Corpora named by ids of catalogs. nmt_prep fetches and reads them itself, without the catalog's program.
+"""Corpora named by IDs of catalogs. nmt_prep fetches and reads them itself, without the catalog's program.
 
-OPUS: ``opus:<corpus>/<version>/<pair>``, such as ``opus:Books/v1/en-fr``. An id names a zip in Moses layout: one text
+OPUS: ``opus:<corpus>/<version>/<pair>``, such as ``opus:Books/v1/en-fr``. An ID names a zip in Moses layout: one text
 file per side. Its URL comes from OPUS's public service (https://opus.nlpl.eu/opusapi/), which returns a list
 ``corpora`` of objects with ``corpus``, ``version``, ``source``, ``target``, ``preprocessing`` and ``url``. Languages
-are in alphabetical order there, whatever the order in the id.
+are in alphabetical order there, whatever the order in the ID.
 
 mtdata: ``mtdata:<group>-<name>-<version>-<pair>``, as ``mtdata list --id`` shows them. The index
-(``mtdata.index.Index``) takes most of a minute to build and seconds to load, so its answer for an id is cached in the
+(``mtdata.index.Index``) takes most of a minute to build and seconds to load, so its answer for an ID is cached in the
 cache directory, per version of mtdata.
 
 sacreBLEU: see :mod:`nmt_prep.corpora.sources.sacrebleu_sets`.
@@ -83,7 +83,7 @@ def language_of(code: str) -> str:
 
 @dataclass(frozen=True)
 class OpusId:
-    """An id's parts; ``languages`` are spelled and ordered as in OPUS."""
+    """An ID's parts; ``languages`` are spelled and ordered as in OPUS."""
 
     corpus: str
     version: str
@@ -95,7 +95,7 @@ class OpusId:
 
 
 def parse_id(address: str) -> OpusId:
-    """Parses an id."""
+    """Parses an ID."""
     match = _OPUS_ID.fullmatch(address)
     if match is None:
         raise ConfigError(
@@ -120,7 +120,7 @@ class NotInOpusError(DownloadError):
 
 
 def resolve(address: str, client: Client) -> str:
-    """Returns the URL of the zip that an id names."""
+    """Returns the URL of the zip that an ID names."""
     named = parse_id(address)
     kind = "moses" if len(named.languages) == 2 else "mono"
     query: dict[str, str] = {"corpus": named.corpus, **dict(zip(SIDES, named.languages, strict=False))}
@@ -270,7 +270,7 @@ def _sides(both: Sequence[_T], swapped: object) -> dict[str, _T]:
 def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
     """Returns a hint with the mtdata ID most similar to an unknown ID, or an empty text if none is similar.
 
-    Only ids with the same languages, or if there are none, of the same group are compared, since mtdata has hundreds of
+    Only IDs with the same languages, or if there are none, of the same group are compared, since mtdata has hundreds of
     thousands.
     """
     if wanted.count("-") < 2:
@@ -307,8 +307,8 @@ class MtdataRecipe:
     name: str
     languages: tuple[str, str]  # its two languages, as mtdata writes them, such as `eng`
     url: str  # a page about it; may be empty
-    splits: Mapping[str, tuple[str, ...]]  # ids of mtdata by split, without empty splits
-    monolingual: int  # number of its monolingual corpora, which a config cannot name by id
+    splits: Mapping[str, tuple[str, ...]]  # IDs of mtdata by split, without empty splits
+    monolingual: int  # number of its monolingual corpora, which a config cannot name by ID
 
 
 def mtdata_recipe(name: str) -> MtdataRecipe:

@@ -93,7 +93,7 @@ def is_repository(address: str) -> bool:
 
 
 def repository_address(hub_id: str, kind: Kind) -> tuple[HubAddress, str | None]:
-    """Returns the repository that an id such as ``hf:owner/name/config@revision`` names, and the config."""
+    """Returns the repository that an ID such as ``hf:owner/name/config@revision`` names, and the config."""
     match = _ID.fullmatch(hub_id)
     if match is None or (kind == "models" and match["config"] is not None):
         parts, example = (
@@ -112,7 +112,7 @@ def files_of(address: str) -> str:
 
 
 def is_commit(revision: str | None) -> bool:
-    """Returns True if a revision is a whole commit id, which never changes its content."""
+    """Returns True if a revision is a whole commit ID, which never changes its content."""
     return revision is not None and _COMMIT.fullmatch(revision) is not None
 
 

@@ -37,7 +37,7 @@ class Trap:
 
 
 def name_in_catalogue(address: str) -> str:
-    """Returns a name such as ``opus:wmt-news`` for any version and pair, by id or URL; other addresses unchanged."""
+    """Returns a name such as ``opus:wmt-news`` for any version and pair, by ID or URL; other addresses unchanged."""
     found = next(filter(None, (pattern.match(address) for pattern in _NAMES)), None)
     if found is None:
         return address
@@ -46,7 +46,7 @@ def name_in_catalogue(address: str) -> str:
 
 
 def traps_of(addresses: Iterable[str]) -> tuple[Trap, ...]:
-    """Returns the known traps of a corpus, given its id or URLs."""
+    """Returns the known traps of a corpus, given its ID or URLs."""
     named = {address: name_in_catalogue(address) for address in addresses}
     traps = (each for each in _known()["traps"] if _fits(each["corpora"], named))
     return tuple(Trap(each["kind"], each["text"], each["reason"]) for each in traps)

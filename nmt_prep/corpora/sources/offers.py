@@ -56,7 +56,7 @@ class Offer:
     licence: str | None = None
     traps: tuple[Trap, ...] = ()
     fields: Mapping[str, str] | None = None  # the key of a corpus on the hub; None for its default
-    partial: bool = False  # true if the id names a data set of which the config must choose a part
+    partial: bool = False  # true if the ID names a data set of which the config must choose a part
 
     @property
     def original(self) -> str:

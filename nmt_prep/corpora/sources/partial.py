@@ -33,7 +33,7 @@ class Resume:
     modified: str | None  # Last-Modified header
     date: str | None  # Date header of the answer that began the file
     size: int  # bytes of the file; in a note, the bytes that are flushed to the disk
-    # id of the machine's boot during which the file was written; unflushed bytes count only during this boot
+    # ID of the machine's boot during which the file was written; unflushed bytes count only during this boot
     boot: str | None
 
     @property

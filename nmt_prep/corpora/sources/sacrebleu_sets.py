@@ -29,7 +29,7 @@ _FORMATS = {
 
 
 def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
-    """Returns the ids of single pairs that an id stands for."""
+    """Returns the IDs of single pairs that an ID stands for."""
     sets = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS
     whole = address.removeprefix(SACREBLEU)
     name, _, pair = whole.rpartition("/")
@@ -113,7 +113,7 @@ def _kind(kind: str, member: str) -> str:
 
 
 def _in_two_archives(test_set: Any) -> bool:
-    return type(test_set).__name__ == "IWSLTXMLDataset"  # each language has an archive, with ids of its own
+    return type(test_set).__name__ == "IWSLTXMLDataset"  # each language has an archive, with IDs of its own
 
 
 def _in_one_file(test_set: Any, kind: str, members: list[str], swapped: bool = False) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def corpus_flow(
         ``read``, ``compiled`` and ``left`` with ``pairs`` and ``bytes`` of both sides without line ends; ``drops``, a
         list of ``group``, ``reason``, ``pairs`` and ``bytes`` (null except for reasons of clean); ``fixed``, the number
         of lines that each fix altered, 0 for a fix of clean that altered none; ``encoded`` with ``pairs`` and the
-        numbers of ids.
+        numbers of IDs.
     """
     read_bytes = compiled["source_bytes"] + compiled["target_bytes"] - 2 * compiled["pairs_in"]
     drops = [

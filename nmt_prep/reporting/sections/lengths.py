@@ -1,4 +1,4 @@
-"""Lengths: in ids, words and characters; source by target; ratios."""
+"""Lengths: in IDs, words and characters; source by target; ratios."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Checks corpora against the readers of their formats, and completes corpora that a catalog id names.
+"""Checks corpora against the readers of their formats, and completes corpora that a catalog ID names.
 
-Nothing is fetched: OPUS and hf: ids are resolved at download; ids of mtdata and sacrebleu become URLs here.
+Nothing is fetched: OPUS and hf: IDs are resolved at download; IDs of mtdata and sacrebleu become URLs here.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def completed(corpus: Corpus, languages: Languages | None) -> tuple[Corpus, list
         languages: the config's languages, or None if they are wrong, so that IDs are not looked up.
 
     Returns:
-        The corpus with the url, members, format and fields that its catalog id stands for, and its problems; without
-        an id, the same corpus.
+        The corpus with the url, members, format and fields that its catalog ID stands for, and its problems; without
+        an ID, the same corpus.
     """
     if corpus.pivot is not None:
         return corpus, []  # checked with its types

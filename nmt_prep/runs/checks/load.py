@@ -58,7 +58,7 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
         lines: line numbers of keys, if known.
 
     Returns:
-        The config. Corpora with a catalog id have the keys from the catalog.
+        The config. Corpora with a catalog ID have the keys from the catalog.
 
     Raises:
         ConfigError: the mapping is not a valid config; the message lists every problem.
@@ -201,7 +201,7 @@ def _output_problems(config: Config, *, with_vocab: bool) -> Iterator[Problem]:
     """Yields the problems of the list ``outputs``: names, splits, and what each kind can hold.
 
     Args:
-        with_vocab: true if the vocabularies are valid, so that their ids and pieces can be checked too.
+        with_vocab: true if the vocabularies are valid, so that their IDs and pieces can be checked too.
     """
     names: dict[str, int] = {}
     for number, options in enumerate(config.outputs):

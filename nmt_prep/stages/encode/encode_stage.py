@@ -1,6 +1,6 @@
 """encode: turns pairs, cleaned if the config requests it, into shuffled shards of token IDs, out of core.
 
-There are two rounds of tasks. The first encodes parts: it writes each pair's ids to its position's bucket in
+There are two rounds of tasks. The first encodes parts: it writes each pair's IDs to its position's bucket in
 the global shuffle, in a spill file. The second writes shards: it collects a bucket's pairs from all spill files
 and sorts them, one bucket after another. The number of buckets follows from the memory in the config. The bytes do not
 depend on it, or on where or when a task runs.
@@ -300,7 +300,7 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
 
 
 def columns_of(config: Config) -> tuple[str, ...]:
-    """Returns the columns of the records other than the ids."""
+    """Returns the columns of the records other than the IDs."""
     repeats = _ordered(config) and config.clean is not None and effective_dedup(config.clean).active
     wanted = {"document": _ordered(config), "weight": config.weight is not None}
     return (*(name for name, given in wanted.items() if given), *(REPEATED if repeats else ()))
@@ -403,6 +403,6 @@ def run_facts(job: Job, records: Path) -> RunFacts:
 
 
 def check_outputs(config: Config, run: RunFacts) -> None:
-    """Checks that a run's outputs can hold its ids and pieces."""
+    """Checks that a run's outputs can hold its IDs and pieces."""
     for options in wanted_outputs(config).values():
         kind_of(options).check(options, run)

@@ -71,7 +71,7 @@ _LARGEST_BUCKET = 256 << 20
 
 _BYTES_PER_RECORD = 128
 """Approximate memory that a record needs in addition to its text while its bucket is sorted: 10 bytes in the spill
-file, 55 around its ids in the shard, the rest for its position, its sizes and its entry in the index."""
+file, 55 around its IDs in the shard, the rest for its position, its sizes and its entry in the index."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class SpillTask:
     plan: ShardPlan  # plan of the split: assigns pairs to buckets
     spill: Path
     vocabularies: dict[Side, BuiltVocabulary]
-    frames: dict[Side, Frame]  # for each side, the special pieces around the ids of each row
+    frames: dict[Side, Frame]  # for each side, the special pieces around the IDs of each row
     links: AlignedPart | None  # the part's word links, for text records; None for records without links
     memory: int  # bytes of memory that the task may use
     sample: CorpusSample  # how the corpus's sample is chosen

@@ -39,7 +39,7 @@ class JoinedLinks(JoinedText):
 
     form: LinkedForm = "linked_pieces"
     vocabularies: Mapping[Side, BuiltVocabulary] | None = None
-    ids: IdPairs | None = None  # the same pairs as ids
+    ids: IdPairs | None = None  # the same pairs as IDs
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the examples in each run of blocks; ``path`` is the file to write, for messages."""

@@ -96,7 +96,7 @@ def part_of_text(batches: Sequence[TextBatch], part: slice) -> TextBatch:
 
 @dataclass(frozen=True)
 class JoinedIds(IdPairs):
-    """Examples as ids."""
+    """Examples as IDs."""
 
     windows: Windows | None = None
 

@@ -1,6 +1,6 @@
 """outputs: writes the splits in other trainers' files, one directory per entry in the list ``outputs``.
 
-Kinds that hold ids convert the records, which are encoded and shuffled already. Kinds that hold text shuffle the text
+Kinds that hold IDs convert the records, which are encoded and shuffled already. Kinds that hold text shuffle the text
 of the parts themselves (:mod:`~nmt_prep.stages.outputs.shuffled_text`), by the same permutation. A shard is a task.
 """
 
@@ -219,7 +219,7 @@ def _forms(config: Config) -> set[Form]:
 
 
 def _reads_records(config: Config) -> bool:
-    """Returns true if outputs contain ids or columns of the records."""
+    """Returns true if outputs contain IDs or columns of the records."""
     return "ids" in _forms(config) or config.weight is not None or config.documents is not None
 
 

@@ -215,7 +215,7 @@ class Linking:
     form: LinkedForm
     links: AlignedPart  # the part's word links
     vocabularies: Mapping[Side, BuiltVocabulary]
-    frames: Mapping[Side, Frame]  # for each side, the special pieces around the ids of each row
+    frames: Mapping[Side, Frame]  # for each side, the special pieces around the IDs of each row
     words: bool = False  # True for word links after lines without tags, which are joined later
 
     def linked(

@@ -155,7 +155,7 @@ def check_resizing(tokenizer: Tokenizer, path: Path, key: str, config: Config, o
 
 
 def kept_pieces(tokenizer: Tokenizer, config: Config, options: ExistingVocab, side: Side) -> list[int]:
-    """Returns the ids of the pieces that the config names, which stay."""
+    """Returns the IDs of the pieces that the config names, which stay."""
     named = [*tags_of(config, options, side), *(piece for each in SIDES for piece in options.frame.pieces(each))]
     if config.documents is not None and config.documents.piece is not None:
         named.append(config.documents.piece)
@@ -220,7 +220,7 @@ def _kept(states: tuple[tuple[str, Path, int, int], ...], key: str, options: Exi
 
 
 def layout_of(tokenizer: Tokenizer, options: ExistingVocab) -> IdLayout | None:
-    """Returns the id layout of a SentencePiece model; None for other vocabularies."""
+    """Returns the ID layout of a SentencePiece model; None for other vocabularies."""
     return options.id_layout or next(iter(dialect_named(tokenizer.dialect).id_layouts), None)
 
 

@@ -179,7 +179,7 @@ class _Group:
         self.learned: list[str] = []
 
     def pruned(self, options: PruneSettings) -> npt.NDArray[np.int64]:
-        """Returns the ids that stay."""
+        """Returns the IDs that stay."""
         task, counts = self._task, np.zeros(len(self.tokenizer), np.int64)
         for used in task.used:
             for side in self._sides:
@@ -277,7 +277,7 @@ def prove(task: ProveTask, tick: Tick) -> Proof:
 
 
 def _old_ids(path: Path) -> npt.NDArray[np.int32]:
-    """Returns the old id of each new id; -1 for a new piece."""
+    """Returns the old ID of each new ID; -1 for a new piece."""
     rows = json.loads(path.read_bytes())["rows"]
     return np.array([row if isinstance(row, int) else -1 for row in rows], np.int32)
 

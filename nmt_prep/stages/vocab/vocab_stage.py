@@ -57,7 +57,7 @@ RESIZING_VERSION = 2
 
 
 def existing_settings(config: Config, options: ExistingVocab) -> dict[str, object]:
-    """Returns the settings of the stage: the options, and the tags, whose ids it records."""
+    """Returns the settings of the stage: the options, and the tags, whose IDs it records."""
     return {
         "vocab.kind": options.kind,
         "vocab.id_layout": options.id_layout,
@@ -202,7 +202,7 @@ class VocabOutput:
 
     source: VocabularyFacts
     target: VocabularyFacts
-    pieces: dict[Side, dict[str, int]]  # for each side, the ids of the pieces that the config names
+    pieces: dict[Side, dict[str, int]]  # for each side, the IDs of the pieces that the config names
 
     @classmethod
     def of(cls, described: Mapping[Side, DescribedVocabulary]) -> VocabOutput:

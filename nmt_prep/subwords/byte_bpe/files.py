@@ -40,7 +40,7 @@ Format: TypeAlias = Literal["tokenizer.json", "openai", "tiktoken"]
 
 _TOKENIZER_JSON = "tokenizer.json"
 OPENAI_NAMES = (("encoder.json", "vocab.bpe"), ("vocab.json", "merges.txt"))
-"""Usual names of OpenAI's two files: the tokens with their ids, and the merges."""
+"""Usual names of OpenAI's two files: the tokens with their IDs, and the merges."""
 
 
 def load_vocabulary(
@@ -219,9 +219,9 @@ def _follows_one_pattern(how: Pretokenization) -> bool:
 
 
 def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
-    """Returns why ranks would not give the same ids, for a message; None if ranks give the same ids.
+    """Returns why ranks would not give the same IDs, for a message; None if ranks give the same IDs.
 
-    Ranks imply one merge for each token. The ids are the same if the vocabulary has these merges in the same order, and
+    Ranks imply one merge for each token. The IDs are the same if the vocabulary has these merges in the same order, and
     reaches every token by merges. Its other merges then never apply.
     """
     how = vocabulary.pretokenization
@@ -261,7 +261,7 @@ def from_tokenizer_json(content: dict[str, Any], where: str) -> ByteBPEVocabular
 
 
 def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
-    """Returns the file's text, which gives the same ids in tokenizers."""
+    """Returns the file's text, which gives the same IDs in tokenizers."""
     how, pieces = vocabulary.pretokenization, vocabulary.pieces()
     if how.ranks_pattern is not None:
         raise VocabularyError(
@@ -299,7 +299,7 @@ def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
 
 
 def _numbered_by_file(vocabulary: ByteBPEVocabulary) -> int:
-    """Returns the first id after all other tokens: from there, tokenizers gives added tokens the same ids by itself."""
+    """Returns the first ID after all other tokens: from there, tokenizers gives added tokens the same IDs by itself."""
     used = {token.id for token in vocabulary.added.values()}
     used.update(number for number, token in enumerate(vocabulary.tokens) if token)
     if len(used) < len(vocabulary.tokens):

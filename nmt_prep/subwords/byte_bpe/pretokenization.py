@@ -231,7 +231,7 @@ class Pretokenizer:
     def _pretokens(
         self, line: str, before: AddedTokenFinder | None, after: AddedTokenFinder | None
     ) -> Iterator[bytes | int]:
-        """Yields the ids of added tokens, and the normalized pretokens between them."""
+        """Yields the IDs of added tokens, and the normalized pretokens between them."""
         for part in [line] if before is None else before.cut(line):
             if isinstance(part, int):
                 yield part

@@ -48,7 +48,7 @@ class RankEncoding(NamedTuple):
     """Pattern and special tokens, which a rank file does not contain."""
 
     pattern: str | None  # regular expression that matches pretokens, in the syntax of `tiktoken`; None if it is unknown
-    specials: Mapping[str, int]  # id of each special token
+    specials: Mapping[str, int]  # ID of each special token
     size: int = 0  # largest rank plus one
 
     def specials_of(self, size: int) -> dict[str, int]:
@@ -110,7 +110,7 @@ class RankEncoder:
             raise VocabularyError(f"tiktoken does not accept the pattern {pattern!r}: {error}; correct it") from error
 
     def encode(self, column: TextColumn, threads: int, allowed: frozenset[str]) -> Ragged:
-        """Returns each line's ids."""
+        """Returns each line's IDs."""
         lines = list(column.strings())
         if not allowed:
             encode = self._encoding.encode_ordinary_batch

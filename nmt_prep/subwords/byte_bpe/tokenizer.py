@@ -93,10 +93,10 @@ class ByteBPETokenizer(Tokenizer):
             lines: text, used unchanged; or its counted pretokens.
             size: token count, including special tokens and bytes. A text without more pairs to merge gives fewer.
             min_frequency: minimum count of a pair to merge.
-            pad: name of the padding token, with id 0.
-            eos: name of the end-of-sentence token, with id 1.
-            bos: name of the start-of-sentence token, with id 2, or None for no such token.
-            reserved: more special tokens, with the next ids.
+            pad: name of the padding token, with ID 0.
+            eos: name of the end-of-sentence token, with ID 1.
+            bos: name of the start-of-sentence token, with ID 2, or None for no such token.
+            reserved: more special tokens, with the next IDs.
             pattern: regular expression that matches the pretokens of lines; if the native core does not recognize it,
                 ``tokenizers`` splits the text, which is slower.
             progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
@@ -143,7 +143,7 @@ class ByteBPETokenizer(Tokenizer):
             pattern: regular expression that matches pretokens. OpenAI's files need one, in the syntax of
                 ``tokenizers``, if theirs is not GPT-2's. Tiktoken's ranks need one, in the syntax of ``tiktoken``,
                 unless the file is a published encoding or is named like one (``cl100k_base.tiktoken``).
-            specials: special tokens and their ids, for OpenAI's files and tiktoken's ranks.
+            specials: special tokens and their IDs, for OpenAI's files and tiktoken's ranks.
             merges: OpenAI's file of merges; None for the file beside ``path`` with the usual name.
             pad: name of the special token for padding; None takes a usual name.
             eos: name of the end-of-sentence special token; None takes a usual name.
@@ -159,7 +159,7 @@ class ByteBPETokenizer(Tokenizer):
             raise VocabularyError(f"{path}: {error}") from error
 
     def save(self, path: str | Path, format: Format = "tokenizer.json") -> None:  # noqa: A002
-        """Writes the vocabulary, so that software of the format gives the same ids.
+        """Writes the vocabulary, so that software of the format gives the same IDs.
 
         Args:
             path: the file, or for "openai" the directory in which to write ``encoder.json`` and ``vocab.bpe``.
@@ -180,7 +180,7 @@ class ByteBPETokenizer(Tokenizer):
         dropout: float = 0.0,
         seed: int | None = None,
     ) -> list[int]:
-        """Returns the ids of one text, without bos or eos.
+        """Returns the IDs of one text, without bos or eos.
 
         Args:
             text: the text.
@@ -259,11 +259,11 @@ class ByteBPETokenizer(Tokenizer):
         """Returns the text of one ID sequence, with special tokens as their names.
 
         Args:
-            ids: the ids.
+            ids: the IDs.
             errors: handling of bytes that are not UTF-8: "strict" raises and "replace" inserts U+FFFD.
 
         Raises:
-            EncodeError: an id has no token, or the bytes are not UTF-8.
+            EncodeError: an ID has no token, or the bytes are not UTF-8.
         """
         return self.decode_batch(self._row(ids), errors)[0]
 
@@ -271,7 +271,7 @@ class ByteBPETokenizer(Tokenizer):
         """Returns the bytes of one ID sequence, UTF-8 or not.
 
         Raises:
-            EncodeError: an id has no token.
+            EncodeError: an ID has no token.
         """
         row = self._row(ids)
         return self._model.decode_bytes(row.values, row.offsets, 1)[0]
@@ -282,7 +282,7 @@ class ByteBPETokenizer(Tokenizer):
         """Returns the texts of many ID sequences, in order.
 
         Raises:
-            EncodeError: an id has no token, bytes are not UTF-8, or the offsets do not fit the values.
+            EncodeError: an ID has no token, bytes are not UTF-8, or the offsets do not fit the values.
         """
         return self._model.decode(*rows.contiguous(), threads or available_cores(), errors == "replace")
 
@@ -303,7 +303,7 @@ class ByteBPETokenizer(Tokenizer):
         return self.vocabulary.added
 
     def special_id(self, name: str) -> int:
-        """Returns the id of a special token.
+        """Returns the ID of a special token.
 
         Raises:
             VocabularyError: there is no special token of that name.
@@ -323,7 +323,7 @@ class ByteBPETokenizer(Tokenizer):
 
     @property
     def pieces(self) -> Sequence[str]:
-        """The pieces in ID order, spelled as in the files; "" for unused ids."""
+        """The pieces in ID order, spelled as in the files; "" for unused IDs."""
         return self._pieces
 
     def words(self) -> list[str]:

@@ -78,8 +78,8 @@ def learn_vocabulary(
 ) -> ByteBPEVocabulary:
     """Learns merges from counted pretokens.
 
-    Special tokens get the first ids, then bytes in the order of their characters, then merges. The most frequent pair
-    is merged first, and of equally frequent pairs the one with the lowest ids. Unlike in tokenizers, no merge ever
+    Special tokens get the first IDs, then bytes in the order of their characters, then merges. The most frequent pair
+    is merged first, and of equally frequent pairs the one with the lowest IDs. Unlike in tokenizers, no merge ever
     produces a special token.
 
     Args:

@@ -22,7 +22,7 @@ MAX_MERGES = 4_000_000  # Upper limit for the merge count
 
 @dataclass(frozen=True, slots=True)
 class ByteBPEVocabulary:
-    """Everything that determines a text's ids."""
+    """Everything that determines a text's IDs."""
 
     tokens: tuple[bytes, ...]  # the token bytes of each ID; empty for added tokens and for unused IDs
     # left, right and merged ID per merge, by merge rank; int32, shape `[merges, 3]`
@@ -30,7 +30,7 @@ class ByteBPEVocabulary:
     added: Mapping[str, AddedToken] = field(default_factory=dict)  # added tokens by name
     # settings for splitting lines into pretokens
     pretokenization: Pretokenization = field(default_factory=Pretokenization)
-    # True to give a pretoken that is a token the id of the token, without merging (`ignore_merges`)
+    # True to give a pretoken that is a token the ID of the token, without merging (`ignore_merges`)
     whole_words: bool = False
 
     @property
@@ -39,7 +39,7 @@ class ByteBPEVocabulary:
         return {name: token.id for name, token in self.added.items() if token.special}
 
     def pieces(self) -> tuple[str, ...]:
-        """Returns each id's piece, as files spell it: the name for added tokens, "" for unused ids."""
+        """Returns each ID's piece, as files spell it: the name for added tokens, "" for unused IDs."""
         pieces = [spelled(token) for token in self.tokens]
         for name, token in self.added.items():
             pieces[token.id] = name
@@ -61,7 +61,7 @@ class ByteBPEVocabulary:
 
 
 def _readers(how: Pretokenization) -> str:
-    """Returns the versions that the ids depend on: Unicode, or libraries."""
+    """Returns the versions that the IDs depend on: Unicode, or libraries."""
     native = [] if how.scanners is None else [f"Unicode {PROPERTIES_UNICODE_VERSION}"]
     if how.nfc:
         native.append(f"NFC {NORMALIZATION_UNICODE_VERSION}")
@@ -118,7 +118,7 @@ def _may_be_merged(name: str, token: AddedToken) -> bool:
 
 
 def _place_tokens(ids: Mapping[str, int], added: Mapping[str, AddedToken], where: str) -> tuple[bytes, ...]:
-    """Returns the bytes of each id's token, from tokens as files spell them."""
+    """Returns the bytes of each ID's token, from tokens as files spell them."""
     numbers = {**ids, **{name: token.id for name, token in added.items()}}
     tokens = [b""] * len(names_by_id(numbers, where, MAX_TOKENS))
     for name, number in ids.items():
@@ -133,7 +133,7 @@ def _place_tokens(ids: Mapping[str, int], added: Mapping[str, AddedToken], where
 
 
 def spelling_model(vocabulary: ByteBPEVocabulary) -> ByteBPEModel:
-    """Returns a model that encodes spelled text, with one character per byte, to the vocabulary's ids.
+    """Returns a model that encodes spelled text, with one character per byte, to the vocabulary's IDs.
 
     Where steps after ByteLevel split text, a pretoken may start or end inside a character. The native core accepts only
     UTF-8, and spelled text is always UTF-8. The first merges of the model join the two UTF-8 bytes of each spelling

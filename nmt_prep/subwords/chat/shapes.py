@@ -162,7 +162,7 @@ class Shape:
         return [] if odd or any(map(finder.occurs, texts)) else texts
 
     def ends_joined(self, texts: Sequence[pa.Array], tokenizer: Tokenizer) -> list[str]:
-        """Returns the prompts whose last id is joined with the beginning of the first answer."""
+        """Returns the prompts whose last ID is joined with the beginning of the first answer."""
         part, before = self.borders[0]
         if before is None or not isinstance(own := self.parts[part], Segment):
             return []
@@ -314,7 +314,7 @@ def _places(
     """Returns the number of IDs before the border in each row, given the IDs of the text before it.
 
     Args:
-        is_end: for each row True if the border is the end of a block, so that an id that crosses it is before it; None
+        is_end: for each row True if the border is the end of a block, so that an ID that crosses it is before it; None
             for borders that are the first difference of IDs.
     """
     places = _common(alone, whole)

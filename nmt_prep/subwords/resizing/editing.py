@@ -42,7 +42,7 @@ class NewPiece:
     """A piece to add."""
 
     text: str  # the piece as in `Tokenizer.pieces`
-    starts: tuple[int, ...]  # the ids of the old pieces whose mean is a start for its embedding
+    starts: tuple[int, ...]  # the IDs of the old pieces whose mean is a start for its embedding
     parts: tuple[str, str] | None = None  # the two pieces that merge into it; None for a character or a special token
     score: float = 0.0  # unigram models: its score
     special: bool = False  # True for a special token, which no text becomes
@@ -52,8 +52,8 @@ class EditableVocabulary(ABC):
     """A vocabulary and its file.
 
     Attributes:
-        fixed: by id, True for a piece that must stay: bool, shape ``[pieces]``.
-        scores: unigram models: each id's score, 0 for others; None for BPE.
+        fixed: by ID, True for a piece that must stay: bool, shape ``[pieces]``.
+        scores: unigram models: each ID's score, 0 for others; None for BPE.
         lowest: unigram models: the ID with the lowest score, which decides on the score for unknown characters.
         fixed_ids_reason: why new pieces would change old pieces' IDs, or None if they do not.
     """
@@ -68,7 +68,7 @@ class EditableVocabulary(ABC):
 
     @functools.cached_property
     def merges(self) -> npt.NDArray[np.int32]:
-        """Left, right and merged id of the last merge on the way to each piece; int32, shape ``[merges, 3]``."""
+        """Left, right and merged ID of the last merge on the way to each piece; int32, shape ``[merges, 3]``."""
         return np.zeros((0, 3), np.int32) if self.scores is not None else self._last_merges()
 
     def _last_merges(self) -> npt.NDArray[np.int32]:
@@ -76,7 +76,7 @@ class EditableVocabulary(ABC):
 
     @abstractmethod
     def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:
-        """Returns a file's bytes with the pieces of some ids, ascending, and new pieces behind them."""
+        """Returns a file's bytes with the pieces of some IDs, ascending, and new pieces behind them."""
 
 
 def editable(tokenizer: Tokenizer, path: Path, where: str) -> EditableVocabulary:
@@ -179,7 +179,7 @@ class _JsonFile(EditableVocabulary):
         self.fixed[named] = True
 
     def _with_ids(self, change: Callable[[int], Any]) -> dict[str, Any]:
-        """Returns post-processor and padding with changed ids."""
+        """Returns post-processor and padding with changed IDs."""
 
         def changed(part: Any) -> Any:
             match part:
@@ -264,7 +264,7 @@ class _Ranks(EditableVocabulary):
             raise VocabularyError(
                 f"{where}: the ranks were extended, so their special tokens' IDs would move now; use a tokenizer.json"
             )
-        self.fixed[min([ranks, *vocabulary.specials.values()]) :] = True  # the ids of special tokens follow the ranks
+        self.fixed[min([ranks, *vocabulary.specials.values()]) :] = True  # the IDs of special tokens follow the ranks
 
     def edited(self, kept: Ids, new: Sequence[NewPiece] = ()) -> bytes:
         if any(piece.special for piece in new):

@@ -162,7 +162,7 @@ def _is_word(piece: str) -> bool:
 def _segmented(
     rows: Ragged, counts: npt.NDArray[np.int64], mergeable: npt.NDArray[np.bool_]
 ) -> tuple[Ragged, npt.NDArray[np.int64]]:
-    """Returns the ids of words, divided at pieces that do not merge, and their counts."""
+    """Returns the IDs of words, divided at pieces that do not merge, and their counts."""
     row = np.repeat(np.arange(len(rows)), rows.lengths)
     kept = mergeable[rows.values]
     breaks = np.append(True, (row[1:] != row[:-1]) | ~kept[:-1]) if len(row) else np.zeros(0, np.bool_)

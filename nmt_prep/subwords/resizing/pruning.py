@@ -18,7 +18,7 @@ def kept_ids(
     min_count: int,
     keep: Iterable[int],
 ) -> Ids:
-    """Returns the ids of the pieces that stay, ascending.
+    """Returns the IDs of the pieces that stay, ascending.
 
     A used piece keeps the pieces on the way to it: all merges then happen as before, and in the same order. A unigram
     model's best segmentation consists of used pieces, and stays the best among fewer.

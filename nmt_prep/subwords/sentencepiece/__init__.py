@@ -57,7 +57,7 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         return f"{stem}{side}.{'spm' if options.id_layout == 'marian' else 'model'}"
 
     def id_layout(self, options: SentencePieceVocab) -> IdLayout:
-        """Returns the layout to load the file with. A file for Marian has Marian's ids itself."""
+        """Returns the layout to load the file with. A file for Marian has Marian's IDs itself."""
         return "fairseq" if options.id_layout == "fairseq" else "sentencepiece"
 
     def recognises(self, path: Path, head: bytes) -> bool:

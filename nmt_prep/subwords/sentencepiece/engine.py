@@ -75,7 +75,7 @@ class NativeModel:
             self.native = SentencePieceModel(np.frombuffer(data, np.uint8), id_layout == "fairseq")
         except ValueError as error:
             raise VocabularyError(f"the SentencePiece model {error}") from error
-        self.pieces = tuple(self.native.pieces())  # the pieces in order of the layout's ids
+        self.pieces = tuple(self.native.pieces())  # the pieces in order of the layout's IDs
         self.model_type = _KINDS[self.native.kind]  # `unigram`, `bpe`, `word` or `char`
         self._library: LibraryModel | None = None
         # reason why the library runs this model; None if the native core does
@@ -101,19 +101,19 @@ class NativeModel:
         return self._tracer.normalized(column.data, column.offsets)
 
     def special_ids(self) -> dict[str, int | None]:
-        """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks."""
+        """Returns the IDs of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks."""
         model = self.native
         ids = {"pad": model.pad_id, "eos": model.eos_id, "bos": model.bos_id, "unk": model.unk_id}
         return {name: i if i >= 0 else None for name, i in ids.items()}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns each line's ids."""
+        """Returns each line's IDs."""
         if self._library is not None:
             return self._library.encode(column, threads)
         return Ragged(*self.native.encode(column.data, column.offsets, no_marks(), threads))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
-        """Returns sampled ids of each line; the samples depend on the seed and the line's number."""
+        """Returns sampled IDs of each line; the samples depend on the seed and the line's number."""
         if self._library is not None:
             raise EncodeError(f"cannot sample: the library runs this model ({self.library_reason})")
         return Ragged(*self.native.sample(column.data, column.offsets, no_marks(), threads, *sampling, first_line))
@@ -163,12 +163,12 @@ class NativeModel:
 
 
 class LibraryModel:
-    """A model that the library runs, with a layout's ids.
+    """A model that the library runs, with a layout's IDs.
 
     Args:
         data: bytes of the ``.model`` file.
-        ids: ids in the layout, in the file's ID order; int32, shape ``[pieces in the file]``.
-        size: number of ids in the layout.
+        ids: IDs in the layout, in the file's ID order; int32, shape ``[pieces in the file]``.
+        size: number of IDs in the layout.
     """
 
     def __init__(self, data: bytes, ids: npt.NDArray[np.int32], size: int) -> None:
@@ -183,7 +183,7 @@ class LibraryModel:
         self._ids_in_file[ids] = np.arange(len(ids), dtype=np.int32)
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns each line's ids."""
+        """Returns each line's IDs."""
         lines = list(column.strings())
         rows = Ragged.from_lists(self._processor.encode(lines, out_type=int, num_threads=threads) if lines else [])
         return Ragged(self._ids[rows.values], rows.offsets)

@@ -48,7 +48,7 @@ class JsonModel:
         self.model_type = file.kind  # `unigram` or `bpe`
         self.file = file  # its content
         self._normal: Callable[[str], str] | None = None
-        self.libraries = ""  # names and versions of the packages that the ids depend on
+        self.libraries = ""  # names and versions of the packages that the IDs depend on
         if file.steps.library is not None:
             what = f"the normalizer of {where}, of which the native core does not run all steps"
             normalizer = run_by_tokenizers(file.steps.library, None, what, where).normalizer
@@ -73,7 +73,7 @@ class JsonModel:
             raise VocabularyError(f"{where}: the model is not supported: {self._model.not_covered}")
 
     def special_ids(self) -> dict[str, int | None]:
-        """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the file lacks.
+        """Returns the IDs of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the file lacks.
 
         The first three are special tokens with a usual name.
         """
@@ -87,7 +87,7 @@ class JsonModel:
         return self.file.added
 
     def encode(self, column: TextColumn, threads: int, *, continued: bool = False) -> Ragged:
-        """Returns each line's ids; ``continued`` if each follows an added token."""
+        """Returns each line's IDs; ``continued`` if each follows an added token."""
         divided = self._divided(column)
         if divided is None:
             marks = np.ones(len(column), np.uint8) if continued else no_marks()
@@ -96,7 +96,7 @@ class JsonModel:
         return divided.joined(Ragged(*self._model.encode(texts.data, texts.offsets, marks, threads)))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
-        """Returns sampled ids of each line; the samples depend on the seed and the line's number."""
+        """Returns sampled IDs of each line; the samples depend on the seed and the line's number."""
         divided = self._divided(column)
         if divided is None:
             return Ragged(*self._model.sample(column.data, column.offsets, no_marks(), threads, *sampling, first_line))

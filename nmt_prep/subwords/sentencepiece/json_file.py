@@ -200,11 +200,11 @@ class JsonFile:
     """Content of a file."""
 
     kind: str  # `unigram` or `bpe`
-    pieces: tuple[str, ...]  # the text of each id; empty for ids without a piece
+    pieces: tuple[str, ...]  # the text of each ID; empty for IDs without a piece
     types: tuple[PieceType, ...]  # the type of each piece
     scores: npt.NDArray[np.float64]  # unigram models: each piece's score in the model; float64, shape `[n]`
-    merges: npt.NDArray[np.int32]  # BPE models: left, right and merged id of each merge; int32, shape `[merges, 3]`
-    unk_id: int | None  # id of unknown text; None if all text has bytes
+    merges: npt.NDArray[np.int32]  # BPE models: left, right and merged ID of each merge; int32, shape `[merges, 3]`
+    unk_id: int | None  # ID of unknown text; None if all text has bytes
     byte_fallback: bool  # True if text without a piece becomes bytes
     fuse_unknown: bool  # True if consecutive unknown characters become one piece
     steps: Steps  # rules for text before it reaches the model
@@ -279,7 +279,7 @@ def _added(content: dict[str, Any], ids: Mapping[str, int], steps: Steps, where:
 
 
 def _unknown(model: dict[str, Any], kind: str, ids: Mapping[str, int], where: str) -> int | None:
-    """Returns the id of unknown text."""
+    """Returns the ID of unknown text."""
     if kind == "Unigram":
         unknown = model.get("unk_id")
         if not isinstance(unknown, int) or isinstance(unknown, bool) or not 0 <= unknown < len(ids):

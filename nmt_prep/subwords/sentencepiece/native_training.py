@@ -125,7 +125,7 @@ def _charsmap(name: str) -> bytes:
 
 
 def _special_pieces(given: Mapping[str, Any]) -> dict[int, tuple[str, PieceType]]:
-    """Returns the special, control, user-defined and byte pieces by id."""
+    """Returns the special, control, user-defined and byte pieces by ID."""
     names = {key: given[f"{key}_piece"] for key in ("unk", "bos", "eos", "pad") if given[f"{key}_id"] >= 0}
     types = {key: PieceType.UNKNOWN if key == "unk" else PieceType.CONTROL for key in names}
     special = {given[f"{key}_id"]: (name, types[key]) for key, name in names.items()}
@@ -224,7 +224,7 @@ def _learn_unigram(
 def _numbered(
     special: Mapping[int, tuple[str, PieceType]], learnt: TextColumn, scores: npt.NDArray[np.float32]
 ) -> Pieces:
-    """Returns all pieces in ID order; learned pieces get the ids that no special piece has."""
+    """Returns all pieces in ID order; learned pieces get the IDs that no special piece has."""
     spelled, names, places = learnt.data.tobytes(), list[bytes](), list[int]()
     parts, end = list[bytes](), 0
     for added, number in enumerate(sorted(special)):

@@ -2,7 +2,7 @@
 
 Models trained with Marian have one list of pieces for both sides, or a list in another order than the SentencePiece
 models. The numbering is saved in the ``.model`` file, in a field that the format reserves for extensions. The file then
-gives the ids by itself, and other tools still read it.
+gives the IDs by itself, and other tools still read it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROLES = {"pad": "<pad>", "eos": "</s>", "bos": "<s>", "unk": "<unk>"}
 
 
 def checked_numbering(content: Mapping[str, object], where: str) -> dict[str, int]:
-    """Returns each piece's id."""
+    """Returns each piece's ID."""
     ids: dict[str, int] = {}
     for piece, number in content.items():
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < MOST_PIECES:
@@ -46,20 +46,20 @@ def with_numbering(model: bytes, ids: Mapping[str, int]) -> bytes:
 
 
 class NumberedModel:
-    """A model with a numbering's ids; used like :class:`NativeModel`.
+    """A model with a numbering's IDs; used like :class:`NativeModel`.
 
     Text that is unknown to the model gets the ID of the piece with this text, as in MarianTokenizer, or else the ID of
-    ``<unk>``. A piece of the model without an id gets the id of ``<unk>``.
+    ``<unk>``. A piece of the model without an ID gets the ID of ``<unk>``.
     """
 
     def __init__(self, model: NativeModel, ids: Mapping[str, int]) -> None:
         """Numbers the pieces of a loaded model."""
-        self.model = model  # the model with its own ids
-        self.numbers = ids  # the id of each piece
+        self.model = model  # the model with its own IDs
+        self.numbers = ids  # the ID of each piece
         pieces = [""] * (max(ids.values()) + 1)
         for piece, number in ids.items():
             pieces[number] = piece
-        self.pieces = tuple(pieces)  # the pieces in ID order; empty for ids without a piece
+        self.pieces = tuple(pieces)  # the pieces in ID order; empty for IDs without a piece
         self.model_type = model.model_type  # kind of the model
         # reason why the library runs the model; None if the native core does
         self.library_reason = model.library_reason
@@ -74,15 +74,15 @@ class NumberedModel:
                 self._ids_in_file[ids[piece]] = number
 
     def special_ids(self) -> dict[str, int | None]:
-        """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece without an id."""
+        """Returns the IDs of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece without an ID."""
         return {role: self.numbers.get(piece) for role, piece in _ROLES.items()}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Returns each line's ids."""
+        """Returns each line's IDs."""
         return self._numbered(column, self.model.encode(column, threads))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
-        """Returns sampled ids of each line; the samples depend on the seed and the line's number."""
+        """Returns sampled IDs of each line; the samples depend on the seed and the line's number."""
         return self._numbered(column, self.model.sample(column, threads, sampling, first_line))
 
     def _numbered(self, column: TextColumn, rows: Ragged) -> Ragged:
@@ -95,7 +95,7 @@ class NumberedModel:
         return Ragged(values, rows.offsets)
 
     def _name_unknown(self, column: TextColumn, rows: Ragged, line: int, values: npt.NDArray[np.int32]) -> None:
-        """Gives unknown texts of a line the ids that the numbering has for pieces with these texts."""
+        """Gives unknown texts of a line the IDs that the numbering has for pieces with these texts."""
         begin, end = int(rows.offsets[line]), int(rows.offsets[line + 1])
         offsets = np.array([0, column.offsets[line + 1] - column.offsets[line]], np.int64)
         data = column.data[column.offsets[line] : column.offsets[line + 1]]

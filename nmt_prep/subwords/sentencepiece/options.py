@@ -128,7 +128,7 @@ def training_arguments(
 
     Args:
         byte_fallback: True to encode characters without a piece as bytes.
-        special_ids: ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks.
+        special_ids: IDs by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks.
     """
     if size < 1:
         raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
@@ -215,7 +215,7 @@ def _number(value: Any, kind: type) -> float | None:
 
 
 def _check_pieces(arguments: Mapping[str, Any], ids: Mapping[str, int]) -> None:
-    """Checks that pieces and ids are distinct, and that the vocabulary has room for all pieces that it must have."""
+    """Checks that pieces and IDs are distinct, and that the vocabulary has room for all pieces that it must have."""
     special = {role: str(arguments.get(f"{role}_piece", _OPTIONS[f"{role}_piece"].default)) for role in ids}
     reserved, control = (_typed(arguments.get(name, ()), tuple) for name in ("user_defined_symbols", "control_symbols"))
     for role in sorted(special, key=lambda role: f"{role}_piece" not in arguments):  # the user's names first

@@ -54,8 +54,8 @@ class SentencePieceTokenizer(Tokenizer):
 
         Args:
             model: the file's bytes.
-            id_layout: ``sentencepiece`` for the file's ids; ``fairseq`` for the ids of fairseq and XLM-R:
-                ``<s>`` 0, ``<pad>`` 1, ``</s>`` 2, ``<unk>`` 3, the other ids one higher than in the file, ``<mask>``
+            id_layout: ``sentencepiece`` for the file's IDs; ``fairseq`` for the IDs of fairseq and XLM-R:
+                ``<s>`` 0, ``<pad>`` 1, ``</s>`` 2, ``<unk>`` 3, the other IDs one higher than in the file, ``<mask>``
                 last. For a ``tokenizer.json`` only ``sentencepiece`` is possible.
             where: path of a ``tokenizer.json``, for messages.
 
@@ -126,9 +126,9 @@ class SentencePieceTokenizer(Tokenizer):
             byte_fallback: True to encode characters without a piece as bytes.
             user_defined_symbols: texts that always become one piece.
             normalization_rule_name: ``nmt_nfkc``, ``nfkc``, ``nmt_nfkc_cf``, ``nfkc_cf`` or ``identity``.
-            pad_id: id of padding; batches are padded with 0. None omits the piece.
+            pad_id: ID of padding; batches are padded with 0. None omits the piece.
             eos_id: end-of-sentence ID; 1 as in Tensor2Tensor's vocabularies. None omits the piece.
-            unk_id: id of unknown text.
+            unk_id: ID of unknown text.
             bos_id: start-of-sentence ID. None omits the piece.
             progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read, then with ``step``,
                 ``iteration``, ``merges`` and ``skipped`` events of the training.
@@ -181,12 +181,12 @@ class SentencePieceTokenizer(Tokenizer):
             raise VocabularyError(f"{path}: {error}; check that this is the complete .model file") from error
 
     def numbered(self, ids: Mapping[str, object], where: str = "the numbering") -> Self:
-        """Returns a tokenizer with a numbering's ids, as :meth:`Tokenizer.numbered` explains.
+        """Returns a tokenizer with a numbering's IDs, as :meth:`Tokenizer.numbered` explains.
 
         The file of the new tokenizer contains the numbering. Other tools read the file too, but ignore the numbering.
 
         Raises:
-            VocabularyError: this is not a ``.model`` file with its own ids, or the ids are not distinct numbers.
+            VocabularyError: this is not a ``.model`` file with its own IDs, or the IDs are not distinct numbers.
         """
         if not isinstance(self._engine, NativeModel) or self.id_layout != "sentencepiece":
             raise VocabularyError(f"{where}: a numbering is for the pieces of a .model file with its own IDs")
@@ -210,7 +210,7 @@ class SentencePieceTokenizer(Tokenizer):
         dropout: float | None = None,
         seed: int | None = None,
     ) -> list[int]:
-        """Returns the ids of one text, without bos or eos; options as in :meth:`encode_batch`.
+        """Returns the IDs of one text, without bos or eos; options as in :meth:`encode_batch`.
 
         Raises:
             InvalidTextError: the text contains a lone surrogate.
@@ -279,7 +279,7 @@ class SentencePieceTokenizer(Tokenizer):
         """Returns the text of one ID sequence.
 
         Raises:
-            EncodeError: an id is not in the vocabulary.
+            EncodeError: an ID is not in the vocabulary.
         """
         row, size = list(ids), len(self)
         outside = next((i for i in row if not 0 <= i < size), None)
@@ -294,7 +294,7 @@ class SentencePieceTokenizer(Tokenizer):
         """Returns the texts of many ID sequences, in order; control pieces give no text, byte pieces their bytes.
 
         Raises:
-            EncodeError: an id is not in the vocabulary, or the offsets do not fit the values.
+            EncodeError: an ID is not in the vocabulary, or the offsets do not fit the values.
         """
         return self._engine.decode(rows, threads or available_cores())
 
@@ -329,7 +329,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def numbering(self) -> Mapping[str, int] | None:
-        """Each piece's id, if another file gives them."""
+        """Each piece's ID, if another file gives them."""
         return self._engine.numbers if isinstance(self._engine, NumberedModel) else None
 
     @property
@@ -386,7 +386,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of dialect, id layout and the model's bytes."""
+        """SHA-256 (hex) of dialect, ID layout and the model's bytes."""
         libraries = self._engine.libraries if isinstance(self._engine, JsonModel) else ""
         digest = hashlib.sha256(f"{self.dialect}\n{self.id_layout}\n{libraries}".encode())
         digest.update(self._model_bytes)

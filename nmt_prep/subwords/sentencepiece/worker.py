@@ -5,7 +5,7 @@ standard error. It imports nothing of nmt_prep, so that it starts quickly.
 
 Requests, lines and replies are pickled:
 
-- The request is a dictionary: ``path`` (``sys.path`` of the parent), ``parent`` (its process id), and ``settings``
+- The request is a dictionary: ``path`` (``sys.path`` of the parent), ``parent`` (its process ID), and ``settings``
   (arguments of the library).
 - Lists of lines, as bytes, follow. An empty list ends the input.
 - The reply is a pair: an error, or None, and the model's bytes.

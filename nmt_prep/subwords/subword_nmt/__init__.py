@@ -18,7 +18,7 @@ _OF_BYTE_BPE = ("vocab.bpe", "merges.txt")
 
 
 class SubwordNMTDialect(Dialect[SubwordNMTVocab]):
-    """subword-nmt's dialect; a run stores codes, ids and options in one file."""
+    """subword-nmt's dialect; a run stores codes, IDs and options in one file."""
 
     kind: ClassVar[str] = "subword_nmt"
     suffixes: ClassVar[tuple[str, ...]] = (".codes", ".bpe")

@@ -52,7 +52,7 @@ def looks_like_codes(head: bytes) -> bool:
 
 
 def looks_like_words(head: bytes) -> bool:
-    """Returns True if a file that starts with these bytes is a list of words that begins with special words, or ids.
+    """Returns True if a file that starts with these bytes is a list of words that begins with special words, or IDs.
 
     Tensor2Tensor's lists begin with ``<pad>`` and ``<EOS>``, perhaps with underscores or in quotes.
     """

@@ -138,7 +138,7 @@ class SubwordNMTTokenizer(Tokenizer):
 
         Args:
             other: lines of the other side, from which the codes are learned too; the threshold is for each side.
-            shared: also number the pieces of the other side, so that both sides have the same ids.
+            shared: also number the pieces of the other side, so that both sides have the same IDs.
             merges: merge count; None is 10,000.
             threshold: pieces that occur less often are split again; None splits no pieces.
             progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
@@ -231,7 +231,7 @@ class SubwordNMTTokenizer(Tokenizer):
         return cls(None, read_pieces(Path(path)), separator=separator)
 
     def save(self, path: str | Path) -> None:
-        """Writes the codes; or with the suffix ``.json``, also the ids, the vocabulary and the options."""
+        """Writes the codes; or with the suffix ``.json``, also the IDs, the vocabulary and the options."""
         path = Path(path)
         if path.suffix == ".json":
             text = self._json()
@@ -293,7 +293,7 @@ class SubwordNMTTokenizer(Tokenizer):
         return ".subword_nmt.json"
 
     def encode(self, text: str) -> list[int]:
-        """Returns the ids of one text, without bos or eos."""
+        """Returns the IDs of one text, without bos or eos."""
         return self.encode_batch([text], 1).to_lists()[0]
 
     def encode_batch(
@@ -326,7 +326,7 @@ class SubwordNMTTokenizer(Tokenizer):
         )
 
     def segment(self, lines: Lines, threads: int | None = None) -> pa.ChunkedArray:
-        """Returns lines as pieces, separated by spaces; pieces without an id too."""
+        """Returns lines as pieces, separated by spaces; pieces without an ID too."""
         count = threads or available_cores()
         parts = (
             column if self.codes is None else TextColumn(*self._model.segment(*self._cut(column, count), count, 0.0, 0))

@@ -36,7 +36,7 @@ _UNIT = re.compile(rf"{_ESCAPED.pattern}|.", re.DOTALL)
 
 
 class T2TTokenizer(Tokenizer):
-    """A Tensor2Tensor subword vocabulary. Id 0 is ``<pad>``, id 1 is ``<EOS>``; it can encode any text."""
+    """A Tensor2Tensor subword vocabulary. ID 0 is ``<pad>``, ID 1 is ``<EOS>``; it can encode any text."""
 
     dialect = "t2t"
     unicode_version: str = UNICODE_VERSION
@@ -75,7 +75,7 @@ class T2TTokenizer(Tokenizer):
             size: target piece count, including reserved ones; the vocabulary with the nearest size is chosen.
             max_subtoken_length: pieces are shorter than this character count; None means no limit, as in
                 Tensor2Tensor. Without a limit, whole clauses of text without spaces become pieces.
-            reserved: more tokens, with ids from 2.
+            reserved: more tokens, with IDs from 2.
             progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
             threads: native threads to use; None is one per available core.
             memory: bytes of memory that training may use; None means no limit.
@@ -123,7 +123,7 @@ class T2TTokenizer(Tokenizer):
             beside.write_bytes("".join(f"'{piece}'\n" for piece in self._pieces).encode())
 
     def encode(self, text: str) -> list[int]:
-        """Returns the ids of one text, without eos.
+        """Returns the IDs of one text, without eos.
 
         Raises:
             InvalidTextError: the text contains a lone surrogate.

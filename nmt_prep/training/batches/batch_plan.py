@@ -2,7 +2,7 @@
 
 A plan is a pure function of the dataset and the options. It lists the epoch's windows, and counts each window's batches
 from the shards' indexes. A loader reads the windows of :meth:`BatchPlan.planned_windows`, divides them with
-`cut_window`, copies the ids of the pairs, and stops after ``plan.batches_left``.
+`cut_window`, copies the IDs of the pairs, and stops after ``plan.batches_left``.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class BatchPlan(DivisionPlan):
 
     @property
     def fresh(self) -> bool:
-        """True if a pair's ids differ from epoch to epoch, so that their number is known only after encoding."""
+        """True if a pair's IDs differ from epoch to epoch, so that their number is known only after encoding."""
         return self.staged or (self.encoder is not None and (self.rule.causal or bool(self.encoder.subwords)))
 
     @property
@@ -209,7 +209,7 @@ class BatchPlan(DivisionPlan):
         There is one group, or one per language pair if a batch has only one. Packed rows count as of length 0.
         """
         # This must give the histogram of exactly what `cut_window` divides: the same pairs, copies, joined segments and
-        # limits. Unless ids are resampled, it reads only the index, so a resumed loader does not read the epoch up to
+        # limits. Unless IDs are resampled, it reads only the index, so a resumed loader does not read the epoch up to
         # its position. An index entry of `SATURATED` stands for all longer lengths too.
         index = self.order.index
         if index.packed:

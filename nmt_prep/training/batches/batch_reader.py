@@ -1,4 +1,4 @@
-"""Batches of ids as NumPy arrays, without TensorFlow: for PyTorch, JAX and anything else. A thread reads ahead."""
+"""Batches of IDs as NumPy arrays, without TensorFlow: for PyTorch, JAX and anything else. A thread reads ahead."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _WINDOWS_AHEAD = 1
 
 @dataclass(frozen=True, slots=True)
 class IdBatch:
-    """One batch of pairs; ``source, target = batch`` unpacks the ids.
+    """One batch of pairs; ``source, target = batch`` unpacks the IDs.
 
     Attributes:
-        source: ids of the sources, one row per pair, each ending in eos unless it was truncated.
-        target: ids of the targets, likewise.
+        source: IDs of the sources, one row per pair, each ending in eos unless it was truncated.
+        target: IDs of the targets, likewise.
         row_pairs: int64, shape ``[rows]``: pair count in each packed row, whose pairs are consecutive in
             ``source`` and ``target``; None if pairs are not packed.
         width: length to which both sides are to be padded; None for the longest row of each side.
@@ -132,7 +132,7 @@ def read_records(
 def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
     """Returns a plan's batches, or every ``parts``-th batch.
 
-    A thread reads windows and divides them into batches, while the caller's thread copies each batch's ids. Up to
+    A thread reads windows and divides them into batches, while the caller's thread copies each batch's IDs. Up to
     three windows are in memory.
 
     Args:
@@ -235,10 +235,10 @@ def _batches_of_window(plan: BatchPlan, window: PlannedWindow, corpus_ids: bool)
 
 
 class Cells(IntEnum):
-    """The content of a padded matrix: ids, or numbers that describe them."""
+    """The content of a padded matrix: IDs, or numbers that describe them."""
 
     IDS = 0
-    SHIFTED = 1  # ids of each pair shifted right: a first id, then all but the last one
+    SHIFTED = 1  # IDs of each pair shifted right: a first ID, then all but the last one
     SEGMENTS = 2  # number of the pair in its row, from 1
     POSITIONS = 3  # position in the pair, from 0
 
@@ -257,7 +257,7 @@ def pad_into(
     Args:
         out: int64, shape ``[rows, width]``, contiguous.
         row_pairs: int64, shape ``[rows]``: pair count in each row; None for one.
-        first: first id of each pair, for ``SHIFTED``.
+        first: first ID of each pair, for ``SHIFTED``.
     """
     pairs = np.empty(0, np.int64) if row_pairs is None else row_pairs
     pad_rows(side.values, side.offsets, pairs, int(cells), padding, first, out)
@@ -278,16 +278,16 @@ def causal_arrays(padding: int, batch: IdBatch, empty: Empty = _empty) -> Causal
     """Returns the arrays for a batch of causal language model sequences.
 
     Args:
-        padding: id after the end of a sequence or row.
+        padding: ID after the end of a sequence or row.
         batch: ``source`` has the IDs of the sequences, ``target`` the begin and end of each span that counts.
 
     Returns:
         All int64 unless noted, of shape ``[rows, width]`` unless noted.
 
         - ``input_ids``.
-        - ``labels``: the ids that count for the loss, and -100 elsewhere, not shifted. In packed rows the first id of a
-          sequence does not count, since the id before it belongs to another sequence.
-        - ``attention_mask``, if rows are not packed: 1 for ids, 0 for padding.
+        - ``labels``: the IDs that count for the loss, and -100 elsewhere, not shifted. In packed rows the first ID of a
+          sequence does not count, since the ID before it belongs to another sequence.
+        - ``attention_mask``, if rows are not packed: 1 for IDs, 0 for padding.
         - ``position_ids``, for packed rows: position in the sequence, from 0. A row's padding is a sequence too.
         - ``cu_seqlens``, for packed rows: where each sequence begins if rows are joined to one, and the number of
           cells; int32, shape ``[sequences + 1]``.

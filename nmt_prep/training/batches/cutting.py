@@ -111,7 +111,7 @@ class WindowPairs(NamedTuple):
 class Batches(NamedTuple):
     """A window's batches."""
 
-    # int64: pair indexes in batch order (and in row order, if packed). The loader truncates ids to the rule's
+    # int64: pair indexes in batch order (and in row order, if packed). The loader truncates IDs to the rule's
     # `max_length`.
     pairs: Vector
     row_pairs: Vector | None  # int64, shape `[rows]`: number of pairs in each row; None if pairs are not packed

@@ -48,7 +48,7 @@ class SplitIndex:
     paths: tuple[Path, ...]  # the shards
     shards: tuple[ShardIndex, ...]  # their indexes
     packed: bool  # True if windows are counted in rows of packed pairs
-    columns: Mapping[str, Column] = field(default_factory=dict)  # the columns of pairs other than their ids, by name
+    columns: Mapping[str, Column] = field(default_factory=dict)  # the columns of pairs other than their IDs, by name
     repeats: bool = False  # True if there are repeated segments
     corpora: int = SATURATED + 1  # number of corpora
     versions: tuple[tuple[int, int], ...] = ()  # size and modification time of each shard

@@ -103,8 +103,8 @@ class Joining:
     """How a split's segments are joined."""
 
     info: DocumentsInfo  # settings of the records
-    before: dict[Side, Int64s]  # per side, number of ids that the frame puts before a row, by corpus index: int64
-    after: dict[Side, Int64s]  # per side, number of ids after a row, likewise
+    before: dict[Side, Int64s]  # per side, number of IDs that the frame puts before a row, by corpus index: int64
+    after: dict[Side, Int64s]  # per side, number of IDs after a row, likewise
     drawn: bool  # True if the documents to join are drawn; False if all are joined, in windows as long as possible
     seed: int  # decides the draws, together with the epoch
 
@@ -122,7 +122,7 @@ class Joining:
         return cls(dataset.documents, before, after, split == "train", seed)
 
     def separator(self, side: Side) -> int | None:
-        """Returns the id between two segments of a side; None if there is none."""
+        """Returns the ID between two segments of a side; None if there is none."""
         return self.info.source_separator if side == "source" else self.info.target_separator
 
     def check(self, options: Options, rule: BatchRule) -> None:
@@ -161,7 +161,7 @@ class Joining:
 
     def examples(self, segments: Segments, epoch: int) -> Examples:
         """Returns the examples of segments; no example crosses a break, and none ends in a repeated segment."""
-        # All documents at once, in vectors: `sums` are prefix sums of lengths, so the ids of segments i to j - 1 number
+        # All documents at once, in vectors: `sums` are prefix sums of lengths, so the IDs of segments i to j - 1 number
         # `sums[j] - sums[i] + shared[i]`, and the first segment that still fits is found by binary search. With
         # windows, each segment belongs to one example. With context, each segment ends one example, and `heads` goes
         # back from it as far as the document, the context and `max_tokens` allow, for each side by itself.
@@ -199,7 +199,7 @@ class Joining:
         return Examples(heads, target, end, targets, lengths)
 
     def _sums(self, pairs: npt.NDArray[np.uint16]) -> tuple[dict[Side, Int64s], dict[Side, Int64s]]:
-        """Returns the ids before each segment, without frames, and the ids that each row adds for its frame.
+        """Returns the IDs before each segment, without frames, and the IDs that each row adds for its frame.
 
         A segment counts with the separator after it, so a row has one separator less than the sum.
         """
@@ -226,7 +226,7 @@ class Joining:
         """
         (inside,) = joined.nonzero()
         reach = limits[inside]
-        for side in SIDES:  # the longest window with at most max_tokens ids
+        for side in SIDES:  # the longest window with at most max_tokens IDs
             most = sums[side][inside] + self.info.max_tokens - shared[side][inside]
             reach = np.minimum(reach, np.searchsorted(sums[side], most, side="right") - 1)
         end, begins = np.arange(1, len(joined) + 1), ~joined
@@ -253,8 +253,8 @@ class Joining:
         targets = self._rows("target", target, examples, corpora)
         return PairColumns(sources, targets, corpora.astype(np.int32), np.empty(0, np.int32))
 
-    # Segments come with their frames, so joining removes the inner ones: the ids after all segments of a row but the
-    # last, and the ids before all but the first. The common case needs no removal: with only eos as a frame, eos itself
+    # Segments come with their frames, so joining removes the inner ones: the IDs after all segments of a row but the
+    # last, and the IDs before all but the first. The common case needs no removal: with only eos as a frame, eos itself
     # becomes the separator. Windows are consecutive, so one slice replaces a copy per segment.
     def _rows(self, side: Side, segments: Ragged, examples: Examples, corpora: Int64s) -> Ragged:
         first = examples.first[side]
@@ -272,7 +272,7 @@ class Joining:
         ends = offsets[1:][inner]  # ends of the segments with another segment after them
         bounds = np.concatenate([[0], offsets[lasts + 1]])
         if separator is not None and not self.before[side].any() and (self.after[side] == 1).all():
-            values[ends - 1] = separator  # replaces the last id of a segment, its frame
+            values[ends - 1] = separator  # replaces the last ID of a segment, its frame
             return Ragged(values, bounds)
         before, after = (np.repeat(sizes_of[side][corpora], sizes - 1) for sizes_of in (self.before, self.after))
         starts = offsets[:-1][1:][inner[:-1]]  # starts of the segments after these ends

@@ -129,7 +129,7 @@ class Options:
         max_length: maximum length of a side (or a sequence), including eos; longer pairs are skipped. None takes
             all; ``"config"`` takes ``input.max_length`` of the run's config. For records with layout ``packed`` it is
             the length of their rows.
-        too_long: ``drop`` leaves longer pairs out; ``truncate`` cuts them to their first ``max_length`` ids, without
+        too_long: ``drop`` leaves longer pairs out; ``truncate`` cuts them to their first ``max_length`` IDs, without
             eos.
         bucketing: how pairs of similar length are grouped: ``window`` sorts each window by length; ``optimal`` uses the
             ``num_buckets`` buckets with the least padding; ``t2t`` uses Tensor2Tensor's buckets.
@@ -137,10 +137,10 @@ class Options:
         pad_to: bucket limits, ascending: both sides of a batch are padded to the smallest limit that fits all its
             pairs. The last one replaces a larger ``max_length``.
         drop_remainder: leave incomplete batches out; together with ``pad_to`` there is then one shape per limit.
-        packed: pack several pairs into each row of ``max_length`` ids. None packs only if the records hold packed rows
+        packed: pack several pairs into each row of ``max_length`` IDs. None packs only if the records hold packed rows
             (layout ``packed``), and returns those rows; False reads such records as single pairs.
-        row_length: with ``features="causal"``, packs sequences into rows of this many ids, up to 65,534; None gives one
-            sequence per row. A sequence has at most ``row_length`` ids, or ``max_length`` if that is less.
+        row_length: with ``features="causal"``, packs sequences into rows of this many IDs, up to 65,534; None gives one
+            sequence per row. A sequence has at most ``row_length`` IDs, or ``max_length`` if that is less.
         weights: copies per epoch for each pair, by its corpus's name; 1 for corpora not named. Needs layout
             ``chunk`` or ``text``.
         temperature: instead of ``weights``: makes each corpus's share proportional to its size to the power 1 /
@@ -255,8 +255,8 @@ class BatchRule(NamedTuple):
     drop_remainder: bool = False
     max_length: int | None = None  # maximum length of a pair; None takes all
     too_long: TooLong = "drop"  # whether longer pairs are dropped or truncated
-    row_length: int | None = None  # length of packed rows in ids; None if pairs are not packed
-    causal: bool = False  # True for sequences of a causal language model: the source has the ids of each
+    row_length: int | None = None  # length of packed rows in IDs; None if pairs are not packed
+    causal: bool = False  # True for sequences of a causal language model: the source has the IDs of each
 
     @classmethod
     def of(
@@ -390,7 +390,7 @@ def _check_fits(info: DatasetInfo, split: str, longest: int | None, options: Opt
 
 
 def _row_length(info: DatasetInfo, options: Options, max_length: int | None, causal: bool) -> int | None:
-    """Returns the length of packed rows in ids; None if pairs or sequences are not packed."""
+    """Returns the length of packed rows in IDs; None if pairs or sequences are not packed."""
     if causal and options.packed and options.row_length is None:
         raise ArgumentError('with features="causal" packed rows need row_length, the number of their IDs')
     if options.row_length is not None and not causal:

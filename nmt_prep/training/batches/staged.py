@@ -118,7 +118,7 @@ class StagedOrder(EpochOrder):
             yield Window(part, 0, 0)
 
     def read(self, firsts: Int64s, epoch: int) -> PairColumns:
-        """Returns the ids of the pairs in some blocks within an epoch."""
+        """Returns the IDs of the pairs in some blocks within an epoch."""
         order = replace(self, epoch=epoch)
         with ThreadPoolExecutor(available_cores()) as pool:
             parts = list(pool.map(order._pairs, firsts.tolist()))

@@ -152,7 +152,7 @@ def pack_rows(source: Int64s, target: Int64s, length: int, /) -> PackedRows:
 
 
 def pack_one_side(lengths: Int64s, length: int, /) -> PackedRows:
-    """Packs sequences into rows of ``length`` ids by best fit, given their lengths, none above ``length``."""
+    """Packs sequences into rows of ``length`` IDs by best fit, given their lengths, none above ``length``."""
     return _by_row(pack_sequences(lengths.astype(np.int32), length))
 
 

@@ -1,7 +1,7 @@
 """fairseq: a binarized data directory with dictionaries, as ``fairseq-preprocess`` makes it.
 
 fairseq numbers its pieces: 0 ``<s>``, 1 ``<pad>``, 2 ``</s>``, 3 ``<unk>``, then the dictionary's lines. Ids of
-special pieces are mapped to the ids of fairseq's special pieces, all other ids to the lines, in the same order.
+special pieces are mapped to the IDs of fairseq's special pieces, all other IDs to the lines, in the same order.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """huggingface: Parquet files that ``datasets.load_dataset`` reads, with a dataset card.
 
-The rows are translations, conversations with prompts, or ids.
+The rows are translations, conversations with prompts, or IDs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"  # Rows, and t
 
 _ROW_BYTES = 16
 _ROWS_AT_A_TIME = 8192  # Prompts may be much longer than texts
-_IGNORED = -100  # The label of an id that does not count for the loss
+_IGNORED = -100  # The label of an ID that does not count for the loss
 
 _COLUMNS = {
     "translation": ("translation",),
@@ -72,7 +72,7 @@ _CAUSAL_MEANINGS = {
 
 
 class IdRows:
-    """Rows ``input_ids``, ``labels`` and ``length``, the number of input ids; causal ones with ``attention_mask``."""
+    """Rows ``input_ids``, ``labels`` and ``length``, the number of input IDs; causal ones with ``attention_mask``."""
 
     def __init__(self, task: ShardTask[Any]) -> None:
         self._task = task
@@ -188,7 +188,7 @@ def _other_columns(task: ShardTask[Any], batch: IdBatch | TextBatch) -> list[pa.
 
 
 class HuggingFace(Output[HuggingFaceOptions]):
-    """Writes ``train-00000-of-00004.parquet`` and ``README.md``, and vocabularies beside rows of ids."""
+    """Writes ``train-00000-of-00004.parquet`` and ``README.md``, and vocabularies beside rows of IDs."""
 
     kind = "huggingface"
     holds_rows = True

@@ -106,7 +106,7 @@ def parts_of(pair: str) -> list[tuple[str, bool]]:
 
 
 def sequence_parts(options: MegatronOptions, tokenizer: Tokenizer) -> list[int]:
-    """Returns a sequence's parts for the native function: -1 and -2 for the sides, or an id."""
+    """Returns a sequence's parts for the native function: -1 and -2 for the sides, or an ID."""
     numbers = []
     for name, place in parts_of(options.pair):
         special = "eos" if name == "sep" and options.sep is None else name

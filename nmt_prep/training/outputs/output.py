@@ -26,7 +26,7 @@ Options = TypeVar("Options", bound=OutputOptions)
 Batch = TypeVar("Batch", IdBatch, TextBatch)
 
 Form: TypeAlias = Literal["ids", "text", "linked_text", "linked_tsv", "linked_pieces", "preference"]
-"""The form in which an output gets its pairs: the ids of the records, or the text before encoding.
+"""The form in which an output gets its pairs: the IDs of the records, or the text before encoding.
 
 The linked forms add piece links, for splits with links: ``linked_text`` is text, ``linked_tsv`` text for a trainer
 whose lines have tabs replaced by spaces, and ``linked_pieces`` piece lines. ``preference`` is text, with rejected
@@ -93,7 +93,7 @@ class ShardTask(Generic[Options]):
     ] = ()  # for each corpus, the file of the pairs that examples in prompts are drawn from
 
     def id_batches(self, tick: Tick) -> Iterator[IdBatch]:
-        """Yields the pairs to write as ids, with their weights. Ticks are pairs that were read."""
+        """Yields the pairs to write as IDs, with their weights. Ticks are pairs that were read."""
         assert isinstance(self.pairs, IdPairs)
         return self._kept(self.pairs.batches(), tick)
 
@@ -113,7 +113,7 @@ class ShardTask(Generic[Options]):
             tick(pairs)
 
     def sequences(self) -> int:
-        """Returns the pair count to write, for a file that begins with it; pairs of ids only."""
+        """Returns the pair count to write, for a file that begins with it; pairs of IDs only."""
         if type(self.pairs) in (IdPairs, EncodedPairs):
             return self.count
         return sum(map(len, self.id_batches(lambda pairs: None)))

@@ -114,7 +114,7 @@ def parquet_file(
 
 IdType: TypeAlias = Literal["uint8", "uint16", "int32", "uint32"]
 
-MAX_UINT16_PIECES = 65_499  # Largest vocabulary whose ids both toolkits read as uint16
+MAX_UINT16_PIECES = 65_499  # Largest vocabulary whose IDs both toolkits read as uint16
 
 _MAGIC = b"MMIDIDX\0\0"
 _VERSION = 1
@@ -124,7 +124,7 @@ _BLOCK = 1 << 18  # Number of sequences whose offsets are computed at once
 
 # The files for fairseq and Megatron: a `.bin` file with ID sequences, and its index.
 #
-# Both indexes have the same magic number, and for each sequence the number of ids and the offset in bytes.
+# Both indexes have the same magic number, and for each sequence the number of IDs and the offset in bytes.
 
 
 def id_type(pieces: int, wide: IdType) -> IdType:

@@ -27,7 +27,7 @@ _TEXT_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class IdBatch:
-    """Consecutive pairs of ids."""
+    """Consecutive pairs of IDs."""
 
     sources: Ragged  # source IDs, or row IDs, as in the records
     targets: Ragged  # target IDs, or the bounds of the row spans that count, as in the records
@@ -45,7 +45,7 @@ class IdBatch:
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """True for each id of rows that counts for the loss."""
+        """True for each ID of rows that counts for the loss."""
         return loss_mask(PairColumns(self.sources, self.targets, None, np.empty(0, np.int32)))
 
     def taken(self, numbers: npt.NDArray[np.int64]) -> IdBatch:

@@ -34,8 +34,8 @@ LIST_HEAD = ("<unk>", "<s>", "</s>")
 def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None:
     """Checks that text or piece lines can have the frames in ``vocab.frame``.
 
-    Lines can have a tag, and piece lines also other pieces before the ids. Since the trainer adds the end of
-    sentence, a frame can have no other piece after the ids.
+    Lines can have a tag, and piece lines also other pieces before the IDs. Since the trainer adds the end of
+    sentence, a frame can have no other piece after the IDs.
     """
     for side, text in run.frames.items():
         tokenizer = run.vocabularies[side].load()
@@ -92,7 +92,7 @@ def write_hf_marian(directory: Path, run: RunFacts) -> None:
     """Writes the files for a ``transformers.MarianTokenizer`` with the SentencePiece models' IDs.
 
     The files are ``source.spm``, ``target.spm``, ``vocab.json``, ``target_vocab.json`` unless the sides share a
-    vocabulary, and ``tokenizer_config.json``. MarianTokenizer needs ``<pad>``, ``</s>`` and ``<unk>``; they get new ids
+    vocabulary, and ``tokenizer_config.json``. MarianTokenizer needs ``<pad>``, ``</s>`` and ``<unk>``; they get new IDs
     if a model lacks them.
     """
     names = {"source": "vocab.json"} if run.shared else {"source": "vocab.json", "target": "target_vocab.json"}

@@ -1,4 +1,4 @@
-"""Writes pairs of ids as shuffled TFRecord shards, and reads them."""
+"""Writes pairs of IDs as shuffled TFRecord shards, and reads them."""
 
 from nmt_prep.training.records.dataset_json import load_dataset_info
 

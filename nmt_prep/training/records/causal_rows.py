@@ -1,7 +1,7 @@
 """Rows with layout ``causal``: one ID sequence per pair, with the spans that count for the loss.
 
-A row's ids are what the tokenizer gives for its whole text. Its spans begin at the first id that the prompt alone does
-not have, as in TRL, so an id that crosses the border counts.
+A row's IDs are what the tokenizer gives for its whole text. Its spans begin at the first ID that the prompt alone does
+not have, as in TRL, so an ID that crosses the border counts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nmt_prep.training.records.text_records import TextEncoder
 
 
 def divided_rows(rows: PairColumns) -> tuple[Ragged, Ragged]:
-    """Returns the ids of each row that do not count for the loss, and those that do."""
+    """Returns the IDs of each row that do not count for the loss, and those that do."""
     mask = loss_mask(rows)
     values = rows.inputs.values[rows.inputs.offsets[0] : rows.inputs.offsets[-1]]
     before = np.concatenate([[0], np.cumsum(mask)])[rows.inputs.offsets]
@@ -102,7 +102,7 @@ class RowMaker:
     def _alike(
         self, ends: npt.NDArray[np.int64], columns: Sequence[pa.Array], system: str | None, threads: int | None
     ) -> Iterator[tuple[npt.NDArray[np.int64], Ragged, Ragged]]:
-        """Yields rows of one shape: their last pairs, which are some of ``ends``, their ids and their bounds."""
+        """Yields rows of one shape: their last pairs, which are some of ``ends``, their IDs and their bounds."""
         shape, tokenizer = self.shape(system, len(columns) // 2), self.vocabulary.load()
         odd = np.zeros(len(ends), np.bool_) if shape.odd is None else shape.odd.among(columns)
         if not odd.all():

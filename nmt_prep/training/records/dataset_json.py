@@ -31,11 +31,11 @@ from nmt_prep.training.records.shuffle_plan import Layout
 
 @dataclass(frozen=True)
 class PairStats:
-    """Counts over pairs of id rows, each with its EOS."""
+    """Counts over pairs of ID rows, each with its EOS."""
 
     pairs: int = 0  # number of pairs
-    source_tokens: int = 0  # ids of the source side
-    target_tokens: int = 0  # ids of the target side
+    source_tokens: int = 0  # IDs of the source side
+    target_tokens: int = 0  # IDs of the target side
     source_lengths: Counter[int] = field(default_factory=Counter)  # number of pairs for each source length
     target_lengths: Counter[int] = field(default_factory=Counter)  # number of pairs for each target length
     max_lengths: Counter[int] = field(default_factory=Counter)  # pair count for each length of the longer side
@@ -107,20 +107,20 @@ class VocabularyInfo(_Model):
     size: NonNegativeInt  # number of pieces
     sha256: Sha256  # digest of the file
     fingerprint: str  # the tokenizer's fingerprint
-    pad_id: int | None = None  # the tokenizer's pad id; this and the other ids are None if the tokenizer has none
-    eos_id: int | None = None  # end-of-sentence id, which ends every row
-    bos_id: int | None = None  # begin-of-sentence id
-    unk_id: int | None = None  # id of unknown text
+    pad_id: int | None = None  # the tokenizer's pad ID; this and the other IDs are None if the tokenizer has none
+    eos_id: int | None = None  # end-of-sentence ID, which ends every row
+    bos_id: int | None = None  # begin-of-sentence ID
+    unk_id: int | None = None  # ID of unknown text
     # numbering of a SentencePiece model's pieces, `sentencepiece` or `fairseq`
     id_layout: Literal["sentencepiece", "fairseq"] | None = None
     unicode_version: str | None = None  # Unicode version of the character classes, if the dialect depends on them
-    # the pieces around the ids of each row, as in `vocab.frame` of the config; None (omitted from the file) for the
-    # tag, the ids and the eos id
+    # the pieces around the IDs of each row, as in `vocab.frame` of the config; None (omitted from the file) for the
+    # tag, the IDs and the eos ID
     frame: str | None = None
 
     @property
     def padding_id(self) -> int:
-        """The id that pads this side: the pad id, else the eos id, which the encode stage guarantees to exist."""
+        """The ID that pads this side: the pad ID, else the eos ID, which the encode stage guarantees to exist."""
         return next(choice for choice in (self.pad_id, self.eos_id, 0) if choice is not None)
 
 
@@ -141,7 +141,7 @@ class CorpusInfo(_Model):
     _omitted = ("tag", "licence", "language_pair", "made")
     name: str  # corpus name
     pairs: NonNegativeInt  # number of its pairs
-    # for each side with a tag, the piece whose id begins every row; omitted from the file if there is none
+    # for each side with a tag, the piece whose ID begins every row; omitted from the file if there is none
     tag: dict[Literal["source", "target"], str] = {}
     licence: str | None = None  # the license in the config; omitted from the file if there is none
     language_pair: str = ""  # such as `en-de`, in a run with several language pairs; else omitted from the file
@@ -170,8 +170,8 @@ class ShardInfo(_Model):
     pairs: NonNegativeInt  # number of pairs
     # rows into which the pairs are packed, not counting pairs longer than a row; 0 if they are not packed
     rows: NonNegativeInt = 0
-    source_tokens: NonNegativeInt  # ids of all sources
-    target_tokens: NonNegativeInt  # ids of all targets
+    source_tokens: NonNegativeInt  # IDs of all sources
+    target_tokens: NonNegativeInt  # IDs of all targets
     bytes: NonNegativeInt  # size of the file
     sha256: Sha256  # digest of the file
     index: IndexInfo  # size and digest of the shard's index
@@ -239,8 +239,8 @@ class InputInfo(_Model):
 class DocumentsInfo(_Model):
     """How loaders join document segments, from the config's ``documents`` section."""
 
-    source_separator: int | None  # id between two segments of the source; None if there is none
-    target_separator: int | None  # id between two segments of the target; None if there is none
+    source_separator: int | None  # ID between two segments of the source; None if there is none
+    target_separator: int | None  # ID between two segments of the target; None if there is none
     max_tokens: NonNegativeInt  # maximum ID count of joined segments on either side
     max_segments: NonNegativeInt  # maximum segment count of a window
     share: float  # share of train documents whose segments are joined

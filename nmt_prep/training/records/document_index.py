@@ -152,8 +152,8 @@ class Repeated(NamedTuple):
     """Repeated segments in order."""
 
     pairs: Int64s  # int64, number of the pair after each segment
-    source: Ragged  # ids of their sources, with the frames of rows
-    target: Ragged  # ids of their targets, likewise
+    source: Ragged  # IDs of their sources, with the frames of rows
+    target: Ragged  # IDs of their targets, likewise
 
     @classmethod
     def joined(cls, parts: Sequence[Repeated]) -> Repeated:

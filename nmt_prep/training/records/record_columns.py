@@ -4,7 +4,7 @@
 continues the document of the previous pair, with nothing between them but repeated segments; else 0.
 
 Repeated segments, which cleaning dropped as duplicates, are context of the pairs after them. ``repeated`` is int64,
-shape ``[segments, 3]``: for each segment the number of the pair after it, and the ends of its ids in
+shape ``[segments, 3]``: for each segment the number of the pair after it, and the ends of its IDs in
 ``repeated-source`` and ``repeated-target``, int32.
 
 Each task that encodes a part writes the values of its rows to a file of its own; the tasks that write shards collect

@@ -23,8 +23,8 @@ _ALL = (1 << 63) - 1
 class PairColumns:
     """Consecutive pairs of a shard."""
 
-    inputs: Ragged  # ids of the sources, each row ending in EOS
-    targets: Ragged  # ids of the targets, likewise
+    inputs: Ragged  # IDs of the sources, each row ending in EOS
+    targets: Ragged  # IDs of the targets, likewise
     # int32, shape `[pairs]`: corpus index of each pair in `dataset.json`'s list for the split; None in layout
     # `example`, whose records do not have it
     corpora: npt.NDArray[np.int32] | None

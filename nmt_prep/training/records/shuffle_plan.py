@@ -101,7 +101,7 @@ class Shuffle(Protocol):
 
 Layout: TypeAlias = Literal["example", "chunk", "packed", "text", "causal"]
 """Content of a record: one pair as a ``tf.train.Example``, about 256 pairs, about 256 pairs packed into rows, the
-text of 256 pairs, or about 256 causal language model rows: their ids, and the bounds of what counts for the loss.
+text of 256 pairs, or about 256 causal language model rows: their IDs, and the bounds of what counts for the loss.
 """
 
 Payload: TypeAlias = Literal["example", "ids", "text"]
@@ -133,7 +133,7 @@ class ShardPlan:
     buckets_per_shard: int = 1  # at least 1
     layout: Layout = "example"  # format of the records; `text` if pairs are shuffled as text
     row_length: int = 256  # length of a row on either side, 1 to 1024, in layout `packed`
-    columns: tuple[str, ...] = ()  # names of the columns beside the ids, see `columns`
+    columns: tuple[str, ...] = ()  # names of the columns beside the IDs, see `columns`
     # names and Arrow types of the other columns in records with layout `text`
     text_columns: tuple[tuple[str, str], ...] = ()
 

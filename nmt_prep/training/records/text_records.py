@@ -134,11 +134,11 @@ def pairs_in(path: str | Path) -> int:
 
 @dataclass(frozen=True)
 class TextEncoder:
-    """Encodes the text of a split's pairs to ids."""
+    """Encodes the text of a split's pairs to IDs."""
 
     vocabularies: Mapping[Side, BuiltVocabulary]  # the vocabulary of each side
     frames: Mapping[Side, tuple[Frame, ...]]  # the frame of each corpus, per side
-    subwords: Subwords = field(default_factory=dict)  # empty for the ids that the `encode` stage counted
+    subwords: Subwords = field(default_factory=dict)  # empty for the IDs that the `encode` stage counted
     seed: int = 0  # seed of subword sampling
 
     @classmethod
@@ -163,7 +163,7 @@ class TextEncoder:
             )
             for side, facts in described.items()
         }
-        bare = info.causal is not None and info.causal.template is not None  # a chat template has all other ids
+        bare = info.causal is not None and info.causal.template is not None  # a chat template has all other IDs
         frames = {
             side: tuple(
                 Frame() if bare else Frame.parse(vocabularies[side].load(), described[side].frame, corpus.tag.get(side))
@@ -212,7 +212,7 @@ class TextEncoder:
         options: dict[str, Any] = dict(self.subwords.get(side, {}))
         if options:
             # The draws of a line depend on seed, epoch, side and its index in the split or stream alone: a resumed
-            # loader, and one that only counts batches, get the same ids.
+            # loader, and one that only counts batches, get the same IDs.
             if "nbest" in options:
                 options["nbest"] = int(options["nbest"])
             options |= {"seed": seed_of(f"{self.seed}\n{epoch}\nsubwords of {side}"), "first_line": first}

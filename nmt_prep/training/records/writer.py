@@ -32,7 +32,7 @@ _MAGIC = b"nmtspil3"
 _TRAILER = struct.Struct("<8s5q96s")
 """Magic, payload kind, rows, shards, buckets per shard, entries, keys of the shuffle."""
 
-FrameIds: TypeAlias = "tuple[Sequence[int], Sequence[int]]"  # The ids that a frame puts before and after a row
+FrameIds: TypeAlias = "tuple[Sequence[int], Sequence[int]]"  # The IDs that a frame puts before and after a row
 
 _PAYLOADS = ("example", "ids", "text")
 
@@ -49,7 +49,7 @@ class SpillWriter:
 
     Args:
         path: the spill file.
-        frames: for each side, the ids before and after every row; source first.
+        frames: for each side, the IDs before and after every row; source first.
         buffer_bytes: records are buffered up to this size, then grouped and written; a task needs about twice this
             memory plus a batch.
     """

@@ -3,7 +3,7 @@
 A column has flat ``values`` and a start and a length for each row. Dropping, reordering and truncating rows only edits
 these two small vectors; the values are copied once, when the rows are in batch order.
 
-Launching operations costs more than processing the ids. So as much as possible is computed for many batches at once,
+Launching operations costs more than processing the IDs. So as much as possible is computed for many batches at once,
 and each batch only needs a slice and a padding operation per field.
 
 Tensors are compared with ``tf.equal``, since ``==`` compares identity in a TensorFlow 1 graph.
@@ -37,7 +37,7 @@ def packed_column(values: tf.Tensor, lengths: tf.Tensor) -> Column:
 
 
 def truncate_rows(column: Column, max_length: int | None) -> Column:
-    """Truncates each row to its first ``max_length`` ids; None and 0 change nothing."""
+    """Truncates each row to its first ``max_length`` IDs; None and 0 change nothing."""
     if not max_length:
         return column
     return column._replace(lengths=tf.minimum(column.lengths, tf.cast(max_length, tf.int64)))
@@ -144,13 +144,13 @@ def map_inline(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.dat
 class BatchedInput(NamedTuple):
     """One batch of pairs (TensorFlow 2), or the tensors that the next ``Session.run`` fills (a TensorFlow 1 graph).
 
-    ``rows`` is the pair count in the batch. All ids and lengths are int32.
+    ``rows`` is the pair count in the batch. All IDs and lengths are int32.
 
     Attributes:
         initializer: operation that starts an epoch in a TensorFlow 1 graph; None in TensorFlow 2.
-        source: ids, shape ``[rows, longest source]``.
-        target_input: ids that the decoder reads, shape ``[rows, longest target_input]``.
-        target_output: ids that the decoder should predict, same shape as ``target_input``.
+        source: IDs, shape ``[rows, longest source]``.
+        target_input: IDs that the decoder reads, shape ``[rows, longest target_input]``.
+        target_output: IDs that the decoder should predict, same shape as ``target_input``.
         source_sequence_length: shape ``[rows]``.
         target_sequence_length: length of each row in ``target_input`` and ``target_output``, shape ``[rows]``.
 
@@ -226,13 +226,13 @@ def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInp
 
 
 class CutWindow(NamedTuple):
-    """A window's pairs in batch order, with consecutive ids."""
+    """A window's pairs in batch order, with consecutive IDs."""
 
     source: Column
     target: Column
     row_pairs: tf.Tensor | None  # int64, shape `[rows]`: pairs in each row; None if they are not packed
     sizes: tf.Tensor  # int64, shape `[batches]`: pairs (rows, if packed) in each batch, none of them 0
-    # int64, shape `[batches]`: ids to which the rows of each batch are padded, on both sides; None for the longest row
+    # int64, shape `[batches]`: IDs to which the rows of each batch are padded, on both sides; None for the longest row
     # of each side
     widths: tf.Tensor | None
     columns: dict[str, tf.Tensor]  # columns of the pairs, shape `[pairs]`, int32, and weights float32
@@ -247,7 +247,7 @@ class _Span(NamedTuple):
 
 
 def row_splits(lengths: tf.Tensor, width: int = 1) -> tf.Tensor:
-    """Returns the row offsets, int64 ``[rows + 1]``; each item of a row takes ``width`` ids."""
+    """Returns the row offsets, int64 ``[rows + 1]``; each item of a row takes ``width`` IDs."""
     return tf.concat([[0], tf.cumsum(tf.cast(lengths, tf.int64) * width)], 0)
 
 
@@ -268,7 +268,7 @@ def pad(
 
 
 def shift_right(target: Column, sos: tf.Tensor | int) -> tf.Tensor:
-    """Returns the values of a packed column with each (non-empty) row shifted right: ``sos`` added, last id dropped."""
+    """Returns the values of a packed column with each (non-empty) row shifted right: ``sos`` added, last ID dropped."""
     shifted = tf.roll(target.values, 1, 0)
     begins = tf.fill(tf.shape(target.starts), sos)
     return tf.tensor_scatter_nd_update(shifted, target.starts[:, tf.newaxis], begins)
@@ -278,7 +278,7 @@ def padded_batches(
     window: CutWindow, sos: int, paddings: tuple[int, int], finish: Callable[[Any], Any]
 ) -> tf.data.Dataset:
     """Returns the batches in a window of unpacked pairs."""
-    # All batches of the window are prepared at once: offsets of rows and ids at the bounds of batches (`bounds`). What
+    # All batches of the window are prepared at once: offsets of rows and IDs at the bounds of batches (`bounds`). What
     # is left for each batch is a slice and a padding per field, in `batch`.
     source_lengths, target_lengths = (tf.cast(side.lengths, tf.int32) for side in (window.source, window.target))
     target_input = shift_right(window.target, sos)
@@ -324,7 +324,7 @@ def packed_batches(
 ) -> tf.data.Dataset:
     """Returns batches of rows as Tensor2Tensor's features: int32, shape ``[rows, length]`` each.
 
-    ``inputs`` and ``targets`` hold the ids, ``*_segmentation`` the number of the pair in its row, from 1, and
+    ``inputs`` and ``targets`` hold the IDs, ``*_segmentation`` the number of the pair in its row, from 1, and
     ``*_position`` the position in its sentence, from 0; both are 0 for padding. Columns, if the window has them, have
     the shape ``[rows, most pairs]``; ``corpora`` and ``language_pairs`` are padded with -1, the others with 0.
     ``ignored`` has the bounds in the row.

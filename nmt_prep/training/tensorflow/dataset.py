@@ -47,7 +47,7 @@ class WindowSteps(NamedTuple):
     """The steps for one window, in the order of the methods; features and corpus_ids as in :func:`make_dataset`."""
 
     plan: BatchPlan
-    sos: int  # id that begins `target_input`
+    sos: int  # ID that begins `target_input`
     features: Features
     corpus_ids: bool
 
@@ -132,9 +132,9 @@ def make_dataset(
     once.
 
     The rows of ``source`` and ``target_output`` are the same as in the shards: they end in the eos ID. ``target_input``
-    is ``target_output`` shifted right: it begins with the sos id and lacks eos. If the vocabulary has no sos, like
-    Tensor2Tensor's, it begins with the padding id, as in Tensor2Tensor. Padding is the vocabulary's pad id, or its eos
-    id if it has none; lengths do not count padding.
+    is ``target_output`` shifted right: it begins with the sos ID and lacks eos. If the vocabulary has no sos, like
+    Tensor2Tensor's, it begins with the padding ID, as in Tensor2Tensor. Padding is the vocabulary's pad ID, or its eos
+    ID if it has none; lengths do not count padding.
 
     Args:
         run_dir: directory of the run, which holds ``records``, or the directory ``records``.
@@ -143,7 +143,7 @@ def make_dataset(
             for packed pairs, ``inputs_segmentation``, ``inputs_position`` and the same for targets; packed pairs
             need ``t2t``. ``causal`` gives sequences for causal language models, as :func:`nmt_prep.read_records` does,
             but int32; a Python function makes the batches. ``t2t`` and ``causal`` are for TensorFlow 2.
-        sos_id: overrides the id that begins ``target_input``.
+        sos_id: overrides the ID that begins ``target_input``.
         epochs: epoch count. Each pass over the dataset gives the next epoch, starting with ``epoch``; after the last
             epoch comes the first one again. None gives a new epoch in each pass. Unless ``epochs`` is 1, last batches
             are split so that all passes have the same batch count, which ``cardinality()`` returns. A Python function

@@ -64,7 +64,7 @@ def get_iterator(
     Args:
         src_dataset: scalar strings, one source sentence each, tokens separated by spaces.
         tgt_dataset: the same for the target; sentence i translates sentence i.
-        src_vocab_table: ``tf.lookup`` table from source tokens, including ``eos``, to ids.
+        src_vocab_table: ``tf.lookup`` table from source tokens, including ``eos``, to IDs.
         tgt_vocab_table: the same for the target, including ``sos``.
         batch_size: pairs in a batch.
         sos: token that begins ``target_input``.
@@ -79,7 +79,7 @@ def get_iterator(
         num_shards: number of processes among which the pairs are distributed.
         shard_index: index of this process, from 0.
         reshuffle_each_iteration: give every epoch a different order.
-        use_char_encode: encode the source as 50 character ids per word (``source`` then has shape
+        use_char_encode: encode the source as 50 character IDs per word (``source`` then has shape
             ``[rows, 50 * longest source]``, padded with 257; lengths still count words).
 
     Returns:
@@ -137,11 +137,11 @@ def get_infer_iterator(
 
     Args:
         src_dataset: scalar strings, one sentence each, tokens separated by spaces.
-        src_vocab_table: ``tf.lookup`` table from tokens, including ``eos``, to ids.
+        src_vocab_table: ``tf.lookup`` table from tokens, including ``eos``, to IDs.
         batch_size: sentences in a batch; the last batch may have fewer.
         eos: token that pads.
         src_max_len: sentences are cut to this many tokens; None or 0 for no limit.
-        use_char_encode: encode as 50 character ids per word, as in :func:`get_iterator`.
+        use_char_encode: encode as 50 character IDs per word, as in :func:`get_iterator`.
 
     Returns:
         As :func:`get_iterator`; the target fields are None.
@@ -176,10 +176,10 @@ def _positive(**argument: int | tf.Tensor) -> tf.Tensor:
         return tf.identity(tf.cast(value, tf.int64))  # a cast of int64 would lose the dependency
 
 
-CHARACTERS_PER_WORD = 50  # Number of ids per word in character mode, as in tensorflow/nmt's `vocab_utils`
+CHARACTERS_PER_WORD = 50  # Number of IDs per word in character mode, as in tensorflow/nmt's `vocab_utils`
 
 CHARACTER_EOS_ID = 257
-"""Padding of the source in character mode. Unlike the ids of characters it is not shifted by one."""
+"""Padding of the source in character mode. Unlike the IDs of characters it is not shifted by one."""
 
 _BEGIN_OF_WORD_ID = 258
 _END_OF_WORD_ID = 259
@@ -242,21 +242,21 @@ def spell(words: tf.Tensor) -> tf.Tensor:
 class Side(NamedTuple):
     """Encodes the lines of one side."""
 
-    table: tf.lookup.experimental.LookupInterface  # from words to ids
+    table: tf.lookup.experimental.LookupInterface  # from words to IDs
     max_length: int | None  # maximum word count of a line; the rest is cut off. None or 0 for no limit
-    characters: bool = False  # true if a word becomes 50 character ids instead of one id
+    characters: bool = False  # true if a word becomes 50 character IDs instead of one ID
 
     @property
     def width(self) -> int:
-        """Number of ids per word."""
+        """Number of IDs per word."""
         return CHARACTERS_PER_WORD if self.characters else 1
 
     def id_of(self, word: str) -> tf.Tensor:
-        """Returns a word's id in the table, int32 scalar."""
+        """Returns a word's ID in the table, int32 scalar."""
         return tf.cast(self.table.lookup(tf.constant(word)), tf.int32)
 
     def padding_id(self, eos: str) -> tf.Tensor:
-        """Returns the id that pads this side, int32 scalar."""
+        """Returns the ID that pads this side, int32 scalar."""
         return tf.constant(CHARACTER_EOS_ID) if self.characters else self.id_of(eos)
 
     def encode(self, lines: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -157,10 +157,10 @@ _ASCII_SPACE = b" \t\r\v\f"
 
 
 def vocab_tables(run_dir: str | Path) -> tuple[tf.lookup.StaticHashTable, tf.lookup.StaticHashTable]:
-    """Returns lookup tables from pieces, as in the lines of the output ``text``, to their ids.
+    """Returns lookup tables from pieces, as in the lines of the output ``text``, to their IDs.
 
-    Other words map to the vocabulary's unknown id, or to -1 if it has none (like Tensor2Tensor's, which can encode
-    everything); -1 fails in an embedding lookup instead of training on wrong ids.
+    Other words map to the vocabulary's unknown ID, or to -1 if it has none (like Tensor2Tensor's, which can encode
+    everything); -1 fails in an embedding lookup instead of training on wrong IDs.
 
     Args:
         run_dir: directory of the run, which holds ``records/dataset.json`` and the vocabularies that it names.

@@ -60,7 +60,7 @@ def _examples(serialized: tf.Tensor) -> Pairs:
 def _chunks(serialized: tf.Tensor) -> Pairs:
     """Parses chunks. Only starts and lengths are computed: both sides share the records' values without a copy."""
     # A chunk is int32 words: a header, three columns of one word per pair (lengths of source and target, corpus), one
-    # word per row if packed, then all source ids and all target ids. Chunks are joined to one vector, and each pair's
+    # word per row if packed, then all source IDs and all target IDs. Chunks are joined to one vector, and each pair's
     # place follows from prefix sums: the start of its chunk, plus the lengths of the pairs before it in this chunk.
     sizes = tf.cast(tf.strings.length(serialized), tf.int64) // 4
     values = tf.io.decode_raw(tf.strings.reduce_join(serialized), tf.int32, little_endian=True)
@@ -249,16 +249,16 @@ _DRAINS = 32  # parts in which the shuffle buffer is emptied at the end
 
 
 class BatchSizes(NamedTuple):
-    """Sizes and special ids of the batches; each is a number or a scalar tensor."""
+    """Sizes and special IDs of the batches; each is a number or a scalar tensor."""
 
     buffer_size: int | tf.Tensor  # pairs in the shuffle buffer
     batch_size: tf.Tensor  # pairs in a batch
     buckets: int  # index of the bucket with the longest pairs; 0 if there is no other bucket
     bucket_width: int  # lengths in each other bucket
     source_width: int  # IDs for each word of a source
-    source_padding: tf.Tensor  # id that pads sources
-    sos: tf.Tensor  # id that begins `target_input`
-    eos: tf.Tensor  # id that ends `target_output` and pads targets
+    source_padding: tf.Tensor  # ID that pads sources
+    sos: tf.Tensor  # ID that begins `target_input`
+    eos: tf.Tensor  # ID that ends `target_output` and pads targets
 
 
 class _Padded(NamedTuple):
@@ -348,8 +348,8 @@ class _Iterations:
         return batches.add(source, source_lengths, target, target_lengths, random)
 
 
-# Numbers in a row of the native `places`: of the lengths, the first and how many; of the source, the first id, how many
-# ids, and the shape; of both targets, the same. `tf.slice` and `tf.reshape` take vectors.
+# Numbers in a row of the native `places`: of the lengths, the first and how many; of the source, the first ID, how many
+# IDs, and the shape; of both targets, the same. `tf.slice` and `tf.reshape` take vectors.
 _PLACE = [1, 1, 1, 1, 2, 1, 1, 2]
 
 

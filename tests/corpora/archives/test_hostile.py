@@ -195,7 +195,7 @@ def test_zip64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, members: int) ->
 def test_xz_that_needs_too_much_memory(tmp_path: Path) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]
     content = bytearray(lzma.compress(b"x" * 100, filters=filters))
-    header = content.index(b"\x21\x01")  # the filter's id and the length of its properties
+    header = content.index(b"\x21\x01")  # the filter's ID and the length of its properties
     content[header + 2] = 40  # 4 GiB
     size = (content[12] + 1) * 4
     content[12 + size - 4 : 12 + size] = struct.pack("<L", zlib.crc32(content[12 : 12 + size - 4]))

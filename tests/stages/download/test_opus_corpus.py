@@ -1,4 +1,4 @@
-"""An OPUS id in the config, from a test service and storage to pairs."""
+"""An OPUS ID in the config, from a test service and storage to pairs."""
 
 from __future__ import annotations
 

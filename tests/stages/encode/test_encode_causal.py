@@ -46,7 +46,7 @@ def config(place: Path, records: dict[str, Any], **more: Any) -> Config:
 
 
 def rows_in(run: Path, split: str = "train") -> list[tuple[str, list[int]]]:
-    """Returns the text of each row, and the number of ids and bounds."""
+    """Returns the text of each row, and the number of IDs and bounds."""
     info = check_records(run / "records")
     tokenizer = load_tokenizer(run / "vocab" / "tokenizer.json")
     paths = [run / "records" / shard.file for shard in info.splits[split].shards]

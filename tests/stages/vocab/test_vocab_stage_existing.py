@@ -38,7 +38,7 @@ def run(place: Path, until: str | None = "encode", **changes: Any) -> list[str]:
 
 
 def rows(run: Path) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Returns the ids of both sides of each pair of the train split."""
+    """Returns the IDs of both sides of each pair of the train split."""
     found = set()
     for shard in sorted((run / "records").glob("small-train-*")):
         sources, targets = (side.to_lists() for side in read_shard(shard))

@@ -1,4 +1,4 @@
-"""Files in the formats of published models, compared with the ids of the library ``tokenizers``."""
+"""Files in the formats of published models, compared with the IDs of the library ``tokenizers``."""
 
 from __future__ import annotations
 

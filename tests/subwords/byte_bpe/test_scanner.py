@@ -262,7 +262,7 @@ def test_random_expressions_in_tokenizers(pattern: str) -> None:
 
 @cache
 def short_texts() -> dict[bytes, int]:
-    """Returns tokens for all bytes and all texts of two to four characters, so that ids show how tiktoken split."""
+    """Returns tokens for all bytes and all texts of two to four characters, so that IDs show how tiktoken split."""
     texts = ["".join(text) for size in (2, 3, 4) for text in itertools.product(ALPHABET, repeat=size)]
     return {token: i for i, token in enumerate([*(bytes([byte]) for byte in range(256)), *map(str.encode, texts)])}
 

@@ -42,7 +42,7 @@ def ours(tokenizer: ByteBPETokenizer) -> tuple[dict[str, int], Any]:
 def test_merges_of_a_worked_example() -> None:
     tokenizer = ByteBPETokenizer.train(["hug pug hugs", "hug bun pun"], 263)
     assert tokenizer.pieces[:3] == ("<pad>", "<EOS>", "!")
-    # ug occurs 4 times, h + ug 3 times, u + n and Ġ + p twice; of the pairs that occur once, b + un has the lowest ids.
+    # ug occurs 4 times, h + ug 3 times, u + n and Ġ + p twice; of the pairs that occur once, b + un has the lowest IDs.
     assert tokenizer.pieces[258:] == ("ug", "hug", "un", "Ġp", "bun")
 
 

@@ -1,4 +1,4 @@
-"""Extended vocabularies keep all old ids, and load in the libraries."""
+"""Extended vocabularies keep all old IDs, and load in the libraries."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def byte_file(path: Path) -> Path:
 
 
 def ends_with_added_tokens(path: Path) -> Path:
-    """Writes a file whose added tokens have ids behind the model's, which libraries would number anew."""
+    """Writes a file whose added tokens have IDs behind the model's, which libraries would number anew."""
     file = json.loads(byte_file(path).read_bytes())
     vocab = [piece for piece in file["model"]["vocab"] if piece not in ("<pad>", "<EOS>")]
     file["model"]["vocab"] = {piece: number for number, piece in enumerate(vocab)}

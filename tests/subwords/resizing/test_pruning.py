@@ -1,4 +1,4 @@
-"""Pruned vocabularies give the ids of the original ones, but for their numbers."""
+"""Pruned vocabularies give the IDs of the original ones, but for their numbers."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_the_core_refuses_pieces_that_are_not_utf8(load: Any, kind: int) -> None
 
 
 def test_an_unknown_piece_within_a_character_has_no_place() -> None:
-    """The ids do not belong to the line."""
+    """The IDs do not belong to the line."""
     file = model_file([UNK, *BYTES, *PIECES], byte_fallback=True, dummy_prefix=False)
     tracer = SentencePieceTracer(np.frombuffer(file, np.uint8), False)
     line = TextColumn.from_strings(["é"])

@@ -34,7 +34,7 @@ from tests.subwords.sentencepiece.json_models import (
 
 RULES = precompiled(charsmap({"①": "1", "ﬁ": "fi", "é": "e"}))
 PIECES = {"▁": -2.0, "▁ab": -1.0, "a": -3.0, "b": -3.5, "▁a": -2.5, "1": -4.0, "▁▁": -0.1, "f": -5.0, "i": -5.0}
-UNIGRAM = unigram(PIECES)  # ids from 3 on
+UNIGRAM = unigram(PIECES)  # IDs from 3 on
 BPE = bpe(["▁", "a", "b"], [("▁", "a"), ("a", "b"), ("▁a", "b"), ("▁", "▁")], byte_fallback=True)
 DIGITS, PUNCTUATION = {"type": "Digits"}, {"type": "Punctuation"}
 LLAMA = sequence({"type": "Prepend", "prepend": "▁"}, TO_METASPACE)

@@ -40,7 +40,7 @@ def numbered() -> SentencePieceTokenizer:
         ("ab b", [3, 5, 2]),
         ("ab日本b", [3, 4, 2]),  # a piece of the other side, which the model does not know
         ("ab日b", [3, 1, 2]),
-        ("aba", [3, 1]),  # a piece without an id
+        ("aba", [3, 1]),  # a piece without an ID
         ("ab жжx", [3, 5, 8, 7]),
         ("日本", [5, 4]),
         ("", []),

@@ -192,7 +192,7 @@ def test_endless_normalisation_rules_are_left_to_the_library() -> None:
 
 def test_test_sentences_of_a_model_decide_what_encodes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert SentencePieceTokenizer(model_file(WORDS, self_tests=[("ab", "▁ab")])).library_reason is None
-    # The file says how unknown text is written; the ids must still be the library's.
+    # The file says how unknown text is written; the IDs must still be the library's.
     assert SentencePieceTokenizer(model_file(WORDS, self_tests=[("ab 日", "▁ab ▁ 日")])).library_reason is None
     damaged = TEST_MODEL + field(4, field(1, field(1, b"a\xff") + field(2, b"\xfe")))
     assert SentencePieceTokenizer(damaged).library_reason is None

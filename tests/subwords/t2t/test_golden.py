@@ -1,4 +1,4 @@
-"""Vocabularies and ids that tensor2tensor 1.15.7 itself produced from real corpora."""
+"""Vocabularies and IDs that tensor2tensor 1.15.7 itself produced from real corpora."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def joining(
 
 
 def joined(rows: list[list[int]], before: int, separator: int | None) -> list[int]:
-    """Returns rows, each with ``before`` ids before and one id after its text, as one row."""
+    """Returns rows, each with ``before`` IDs before and one ID after its text, as one row."""
     ids = list(rows[0][:before])
     for number, row in enumerate(rows):
         ids += [separator] if number and separator is not None else []
@@ -53,7 +53,7 @@ def joined(rows: list[list[int]], before: int, separator: int | None) -> list[in
 
 
 def documents() -> st.SearchStrategy[list[list[tuple[int, int]]]]:
-    """Documents of segments of 1 to 12 ids on either side."""
+    """Documents of segments of 1 to 12 IDs on either side."""
     sizes = st.integers(1, 12)
     return st.lists(st.lists(st.tuples(sizes, sizes), min_size=1, max_size=9), min_size=1, max_size=8)
 

@@ -1,4 +1,4 @@
-"""Records of layout text: the ids that loaders make of them."""
+"""Records of layout text: the IDs that loaders make of them."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def run_outputs(place: Path, *outputs: dict[str, Any], pairs: int = 60, **change
 
 
 def recorded_ids(run: Path, split: str = "train") -> tuple[list[list[int]], list[list[int]]]:
-    """Returns the ids of both sides in the order of the records."""
+    """Returns the IDs of both sides in the order of the records."""
     info = load_dataset_info(run / "records")
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
     for shard in info.splits[split].shards:

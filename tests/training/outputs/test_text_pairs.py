@@ -1,4 +1,4 @@
-"""Pairs of text through spill files: the same permutation as for ids."""
+"""Pairs of text through spill files: the same permutation as for IDs."""
 
 from __future__ import annotations
 

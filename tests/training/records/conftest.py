@@ -20,7 +20,7 @@ SEED = 1
 
 
 def make_pairs(count: int) -> Pairs:
-    """Returns distinct pairs of rows of ids, which take one to three bytes; each row ends in 1."""
+    """Returns distinct pairs of rows of IDs, which take one to three bytes; each row ends in 1."""
     return [([2 + i, 130 + i, *range(7 * (i % 5)), 1], [20_000 + i, *[i] * (i % 4), 1]) for i in range(count)]
 
 

@@ -68,7 +68,7 @@ def whole(template: str, texts: list[str], system: str | None, prompted: bool = 
 
 
 def reference(tokenizer: Tokenizer, template: str, texts: list[str], system: str | None) -> tuple[list[int], list[int]]:
-    """Returns the ids of a conversation, and those that count: by its blocks, or by what its prompts do not have."""
+    """Returns the IDs of a conversation, and those that count: by its blocks, or by what its prompts do not have."""
     text = whole(template, texts, system)
     plain = text.replace("\ue000", "").replace("\ue001", "")
     encoding = tokenizer.encode(plain, add_special_tokens=False)

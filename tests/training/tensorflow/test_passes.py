@@ -32,7 +32,7 @@ def run(encode_run: Callable[..., Path]) -> Path:
 
 
 def pass_over(batches: Any) -> list[list[int]]:
-    """Returns the first ids of the pairs of each batch, which identify the pairs."""
+    """Returns the first IDs of the pairs of each batch, which identify the pairs."""
     return [batch.source[:, 0].numpy().tolist() for batch in batches]
 
 

@@ -1,6 +1,6 @@
 """One process of a data-parallel training: ddp_training RUN DIRECTORY RANK WORLD_SIZE KILL_AT.
 
-It trains for three epochs, and writes the epoch and the first ids of the pairs of each step to a file. Rank 0 saves a
+It trains for three epochs, and writes the epoch and the first IDs of the pairs of each step to a file. Rank 0 saves a
 checkpoint every five steps. Started again, it continues from there, and removes the steps after it from its file.
 At step KILL_AT the last rank kills itself.
 """

@@ -63,7 +63,7 @@ def tokenizer_of(place: Path) -> Any:
 
 
 def trained_on(place: Path, rows: Any, **options: Any) -> list[tuple[list[int], list[int]]]:
-    """Returns the ids and labels that TRL makes of rows, sorted."""
+    """Returns the IDs and labels that TRL makes of rows, sorted."""
     tokenizer = tokenizer_of(place)
     sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
     shape = transformers.LlamaConfig(vocab_size=len(tokenizer), num_key_value_heads=1, **sizes)

@@ -33,7 +33,7 @@ from. Unknown keys and invalid values are errors, and the message lists all of t
 - A dot leads into a mapping: `dedup.keep` is the key `keep` in `dedup`. A `*` stands for any name, and `[]` for each
   item in a list.
 - Each key has an anchor: `config.md#clean.dedup.keep` links to a section's key, `config.md#seed` to a top-level key.
-- If *Default* is empty, it is `null`, or the default of the section in *Type*.
+- If *Default* is empty, it is `null`, `{}` or `[]`, or the default of the section in *Type*.
 
 ## Amounts
 
@@ -45,6 +45,7 @@ _HEAD = ("| Key | Type | Default | Example | Meaning |", "|---|---|---|---|---|"
 _LONGEST_DEFAULT = 80
 _FEW = 2  # a top-level section with at most this many keys has no table of its own
 _BRACKETS = {"{": 1, "(": 1, "}": -1, ")": -1}
+_EMPTY = ("`null`", "`{}`", "`[]`")
 _AMOUNT = [{"type": "integer"}, {"type": "string"}]
 _UNITS = (("GB", 10**9), ("MB", 10**6), ("GiB", 2**30), ("MiB", 2**20))
 
@@ -122,7 +123,11 @@ class Reference:
             default = _default(value, key in section.model.get("required", ()))
             kind = type_of(allowed, default) + (f" ({', '.join(links)})" if links else "")
             row = Row(
-                (f"{link}`{start}{key}`",), kind, default.replace("`null`", ""), (f"`{shown}`",), sentence(meaning)
+                (f"{link}`{start}{key}`",),
+                kind,
+                "" if default in _EMPTY else default,
+                (f"`{shown}`",),
+                sentence(meaning),
             )
             yield row._replace(kind=f"as {self._alike(same[0])}", default="", examples=(), meaning="") if same else row
             if inner is not None:

@@ -78,8 +78,8 @@ def dropped_counts(
     """Returns counts to add for pairs that are dropped after the rules have kept them.
 
     Args:
-        failed: number of pairs to which a reason applies, also of those that were dropped for another reason;
-            ``dropped`` by default.
+        failed: number of pairs to which a reason applies, including pairs dropped for another reason; ``dropped`` by
+            default.
     """
     counts = {reason: {reason: count} for reason, count in (failed or dropped).items()}
     return CleanCounts(0, -sum(dropped.values()), {**dropped}, counts, {}, {**histograms})

@@ -62,7 +62,7 @@ class DrawnPairs:
     teaches: bool = True  # false if a model must not learn from them
 
     def repaired(self, *, learns: bool) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-        """Returns re-paired pairs: those that a model is to learn from, and others."""
+        """Returns re-paired pairs: pairs to learn a model from, and others."""
         drawn = (self.pairs * self.limit) >> 64
         learned = min(max(int(_LEARNED_SHARE * drawn), min(_LEAST_LEARNED, drawn // 10)), _MOST_LEARNED)
         used = min(self.limit, (1 << 64) * REPAIRED_PAIRS // max(self.pairs, 1))
@@ -98,7 +98,7 @@ def learn_translation(
 def repaired_scores(
     model: Model, repaired: Iterable[tuple[pa.RecordBatch, pa.RecordBatch]], threads: int = 1
 ) -> list[BadScores]:
-    """Scores re-paired pairs of each corpus: those that the model learned from, and others.
+    """Scores each corpus's re-paired pairs, both learned and unlearned ones.
 
     Returns:
         Estimates the scores of a model that had also learned from all re-paired pairs.

@@ -74,7 +74,7 @@ class HuggingFaceOptions(OutputOptions, PromptSettings):
     conversational: bool = False
     """true or false: write lists of messages, not text"""
     score: Name | None = None
-    """the name of a score, for preference rows: the best and worst translations of a source are chosen and rejected"""
+    """the name of a score, for preference rows: the best translation of a source is chosen, the worst one rejected"""
     tags: bool | None = None
     """true, false, or null for translation rows only: begin the text with its corpus's tags"""
 

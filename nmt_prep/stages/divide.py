@@ -214,7 +214,7 @@ class _Source:
         return sum(part.pairs for part in self.parts)
 
     def draw_task(self, job: Job, others: Sequence[_Source]) -> DrawTask:
-        """Returns the task that draws its pairs, given the split's corpora before it."""
+        """Returns the task that draws this corpus's pairs, given the earlier corpora of its split."""
         rows = job.read(Compile).corpora[self.split]
         before = {
             "corpus": 0,

@@ -1,7 +1,7 @@
-"""limits: drops pairs with too many pieces, or too different numbers of them, if the config has ``limits.pieces``.
+"""limits: drops pairs with too many pieces, or too different piece counts, if the config has ``limits.pieces``.
 
-It reads the text that cleaning and hold-outs leave, and the vocabularies. Pairs of train are limited, and of splits
-that are held out of it.
+It reads the text that cleaning and hold-outs leave, and the vocabularies. It limits pairs of train, and of splits that
+are held out of train.
 """
 
 from __future__ import annotations

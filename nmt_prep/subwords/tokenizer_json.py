@@ -27,7 +27,7 @@ USUAL_NAMES = {
 
 
 def usual_name(role: str, names: Collection[str]) -> str | None:
-    """Returns the name among those of special tokens that most likely has a role; None if none is usual for it."""
+    """Returns the special token that is usual for a role, or None if the vocabulary has no such token."""
     return next((name for name in USUAL_NAMES[role] if name in names), None)
 
 

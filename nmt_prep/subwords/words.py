@@ -153,8 +153,8 @@ class WordsTokenizer(Tokenizer):
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
         """Returns spans in changed lines as spans in the lines, and whether each line can be traced.
 
-        A line can be traced if it has as many characters apart from white space as the changed one, in which an entity
-        of Moses and its hyphen count as one.
+        A line can be traced if the steps keep the number of its characters, apart from white space. In the changed
+        line, Moses' entities and ``@-@`` count as one character.
         """
         olds, news = _units(lines, joined=False), _units(changed, joined=True)
         first, end = (np.searchsorted(units[0], text.offsets) for units, text in ((olds, lines), (news, changed)))

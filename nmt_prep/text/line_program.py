@@ -38,7 +38,7 @@ class ProgramEndedError(TokenizerError):
 
 
 class TooManyLinesError(TokenizerError):
-    """A program wrote more lines than it had read, so it is not certain which of its lines belong together."""
+    """A program wrote more lines than it had read, so its output cannot be assigned to its input."""
 
 
 class LineProgram:

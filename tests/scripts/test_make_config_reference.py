@@ -102,7 +102,7 @@ def test_types_defaults_and_allowed_values() -> None:
         '| <a id="size"></a>`size` | integer >= 1 | `8192` | `x` | Number of pieces. |',
         '| <a id="memory"></a>`memory` | [amount](#amounts) | `2GB` | `x` | Max. |',
         '| <a id="tag"></a>`tag` | `{source: <2zh>}`, a\\|b |  | `x` | A piece. |',
-        '| <a id="shards"></a>`shards` | by split | `{}` | `x` | How many. |',
+        '| <a id="shards"></a>`shards` | by split |  | `x` | How many. |',
         '| <a id="on"></a>`on` | boolean | `true` | `false` | Whether. |',
     ]
 
@@ -140,11 +140,8 @@ def test_the_keys_of_a_mapping_follow_it_or_have_a_section() -> None:
     ) == [
         "## Top level",
         "A schema.",
-        '| <a id="splits"></a>`splits` | lists by split ([corpus](#corpus)) | `{}` | `x` | Data. |',
-        (
-            '| <a id="vocab"></a>`vocab` | mapping ([a_1](#vocab-of-kind-a_1), [b](#vocab-of-kind-b)) '
-            "| `{}` | `x` | Type. |"
-        ),
+        '| <a id="splits"></a>`splits` | lists by split ([corpus](#corpus)) |  | `x` | Data. |',
+        ('| <a id="vocab"></a>`vocab` | mapping ([a_1](#vocab-of-kind-a_1), [b](#vocab-of-kind-b)) |  | `x` | Type. |'),
         '| <a id="name"></a>`name` | mapping | required | `x` | Name. |',
         (
             '| <a id="name.source"></a>`name.source`, <a id="name.target"></a>`name.target` | URL | none | `x` '
@@ -152,7 +149,7 @@ def test_the_keys_of_a_mapping_follow_it_or_have_a_section() -> None:
         ),
         "## corpus",
         "A corpus.",
-        '| <a id="corpus.url"></a>`url` | URL ([name](#name)) | `{}` | `x` | Where it is. |',
+        '| <a id="corpus.url"></a>`url` | URL ([name](#name)) |  | `x` | Where it is. |',
         '| <a id="corpus.size"></a>`size` | number | none | `x` | Size. |',
         "## vocab of every kind",
         "Keys that all kinds have.",

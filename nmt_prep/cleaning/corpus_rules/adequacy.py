@@ -47,9 +47,9 @@ def incomplete_threshold(
     """Returns the highest threshold below which pairs are incomplete rather than complete, with estimates.
 
     A corpus's values are a mixture: values of complete pairs, whose lower tail is a
-    :class:`~nmt_prep.cleaning.corpus_rules.translation.Tail`, and values of incomplete pairs. Each defect contributes
-    values like the values of the pairs that were made with it. Expectation maximization finds the shares and the tail
-    that make the lower half of the values most likely.
+    :class:`~nmt_prep.cleaning.corpus_rules.translation.Tail`, and values of incomplete pairs. The values for a kind of
+    defect are distributed like the values of pairs made with this defect. Expectation maximization finds the shares and
+    the tail that make the lower half of the values most likely.
 
     Args:
         edges: ascending bin edges of all histograms, all bins with the same width; 5 bins are fitted as one.

@@ -147,8 +147,8 @@ def auto_threshold(
     """Returns the threshold that separates the misaligned pairs of a corpus from the others, with estimates.
 
     The threshold is the lowest edge with a share :data:`FOUND` of the re-paired pairs below it. It is lower if it would
-    lose more than :data:`LOST` of the clean pairs. It is higher if this finds more additional misaligned pairs than it
-    loses clean ones, and loses hardly any clean ones.
+    lose more than :data:`LOST` of the clean pairs. It is higher if this drops more misaligned than clean pairs
+    in addition, and hardly any clean pairs.
 
     Args:
         edges: ascending bin edges of both histograms, all bins with the same width.

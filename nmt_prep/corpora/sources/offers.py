@@ -60,7 +60,7 @@ class Offer:
 
     @property
     def original(self) -> str:
-        """The name in OPUS, if it has this corpus of mtdata, or the one that it was made from by pivoting."""
+        """The name in OPUS of an mtdata corpus, or of the corpus from which a pivoted corpus was made."""
         in_mtdata = self.id.startswith("mtdata:")
         return self.name.partition("-")[2].replace("_", "-") if in_mtdata else self.name.removeprefix("Multi")
 

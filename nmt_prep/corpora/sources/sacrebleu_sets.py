@@ -80,7 +80,7 @@ def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
 def evaluation_corpora(address: str) -> list[dict[str, Any]]:
     """Returns the config keys of the corpora with all texts for one pair of a test set.
 
-    There is one for each reference in a file of its own. A file that may not align with the source's is both sides.
+    Each reference file gives a corpus. A file that may not align with the source file is used for both sides.
     """
     test_set, kind, members, _ = _entry(address)
     if kind == "wmt_xml":

@@ -1,10 +1,10 @@
 """Learns new pieces of a vocabulary from text as the old pieces segment it.
 
-Characters without a piece come first. Further pieces are merges behind those of the vocabulary: pairs of neighboring
-pieces, the most frequent first, as BPE training would go on (Sennrich et al. 2016). In a unigram model, a merge becomes
-a piece whose score is the sum of the two scores and a margin, so that the best segmentation (Kudo 2018) takes it just
-where it had the two pieces. In either kind, a word changes only where two such pieces were neighbors. Pairs that are
-neighbors in words of the other languages are not merged.
+Characters without a piece come first. Then the most frequent pairs of neighboring pieces are merged, as in BPE training
+(Sennrich et al. 2016). In a unigram model, a merge becomes a piece whose score is the sum of the two scores and a
+margin, so that the best segmentation (Kudo 2018) takes it just where it had the two pieces. In either kind, a word
+changes only where two such pieces were neighbors. Pairs that are neighbors in words of the other languages are not
+merged.
 """
 
 from __future__ import annotations

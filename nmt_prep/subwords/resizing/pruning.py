@@ -1,4 +1,4 @@
-"""Decides which pieces of a vocabulary stay if those that a text does not use go."""
+"""Decides which pieces of a vocabulary stay if pieces that a text does not use are removed."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class _Shared:
 
     @contextmanager
     def held(self, high: Keys) -> Iterator[npt.NDArray[np.bool_]]:
-        """Keeps other threads from the keys that none of them holds, and yields which these are: at least one."""
+        """Reserves the keys that no other thread holds, at least one, and yields which keys these are."""
 
         def free() -> npt.NDArray[np.bool_]:
             found = (held[np.searchsorted(held, high) % len(held)] == high for held in self.pending if len(held))

@@ -46,7 +46,7 @@ class Programs:
     def answers(
         self, batches: Sequence[pa.Array], checked: Callable[[pa.Array, pa.Array], pa.Array]
     ) -> Iterator[list[tuple[int, pa.Array]]]:
-        """Yields the numbers of batches, in any order, and their checked answers: those of a moment together."""
+        """Yields batch numbers and checked answers, in any order; batches that finish together come together."""
 
         def work(batch: pa.Array) -> pa.Array:
             if batch is batches[-1]:

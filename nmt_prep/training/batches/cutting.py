@@ -246,8 +246,8 @@ def sizes_of_batches(histogram: Int64s, rule: BatchRule) -> Int64s:
     """Returns the pair count of each batch in a window, in order of length.
 
     Args:
-        histogram: int64, pairs per length of the longer side, from length 0 on; if pairs are packed, the number of rows
-            at 0. With two dimensions, one row per group of pairs with separate batches.
+        histogram: int64, pairs per length of the longer side, from length 0 on; if pairs are packed, index 0 has the
+            row count. With two dimensions, one row per group of pairs with separate batches.
     """
     if histogram.ndim == 2:
         return np.concatenate([sizes_of_batches(row, rule) for row in histogram])

@@ -267,7 +267,7 @@ def missing_member(
     if single:
         return MissingMemberError(
             name,
-            f"{path} has no member {name!r}, since it is no archive: it looks like "
+            f"{path} has no member {name!r}, since it is no tar or zip: it looks like "
             f"{kind.words if kind else 'plain text'}; check url, or where the file is the corpus itself, remove the "
             "member",
         )

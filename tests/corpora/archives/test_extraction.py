@@ -67,7 +67,7 @@ def test_missing_member(tmp_path: Path, build: Callable[..., bytes]) -> None:
         (
             b"<html>not found</html>",
             "a.en",
-            r"x\.tgz has no member 'a\.en', since it is no archive: it looks like an HTML",
+            r"x\.tgz has no member 'a\.en', since it is no tar or zip: it looks like an HTML",
         ),
         (
             tar_of(("a", b""), ("b", b"")),

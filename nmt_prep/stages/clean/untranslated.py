@@ -164,7 +164,7 @@ def _compared(
         CleanedCorpus(other, number, corpus, Cleaning(()))
         for other, each in config.own_splits.items()
         for number, corpus in enumerate(each if other != split else ())
-        if corpus.translate is None and corpus.role == "parallel"
+        if corpus.role == "parallel" and len(corpus.read_sides) == 2
     ]
     # Lines without pairs come last.
     for corpus in sorted((*own, *others), key=lambda each: (each.untranslated, len(each.sides) == 1)):

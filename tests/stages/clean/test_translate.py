@@ -92,14 +92,16 @@ def test_only_lines_that_stay_are_translated_and_once(tmp_path: Path) -> None:
 
 
 def test_lines_of_pairs_that_lose_a_side_or_are_fixed_are_known(tmp_path: Path) -> None:
-    mono, dev = lines(tmp_path, "m", "a", "b", "c&c"), write(tmp_path, "d", [("D", "c&amp;c")])
+    mono, dev = lines(tmp_path, "m", "a", "b", "c&c", "e"), write(tmp_path, "d", [("D", "c&amp;c")])
+    devs = [dev, {**write(tmp_path, "e", [("E", "e")]), "translate": "bt"}]
     corpora = mono, {**write(tmp_path, "c", [("X", "b")]), "translate": "bt"}
     clean = {**DEDUP, "splits": ["train", "dev"], "fix": ["html_entities"]}
-    sections = {"computed": TOY_BT, "clean": clean, "splits": {"dev": [dev]}}
+    sections = {"computed": TOY_BT, "clean": clean, "splits": {"dev": devs}}
     config = run_of(tmp_path, *corpora, until="clean", sample={"made": True}, **sections)
     assert cleaned(config) == [("A", "a"), ("B", "b")]
     found = pairs_below(config, "rejected", "train", "row", "rule", "kept_corpus", "kept_row")
-    assert sorted(found) == [(1, "duplicate_line", "c", 0), (2, "duplicate_line", "splits.dev.d", 0)]
+    known = "c", "splits.dev.d", "splits.dev.e"
+    assert sorted(found) == [(row, "duplicate_line", corpus, 0) for row, corpus in enumerate(known, 1)]
 
 
 def test_lines_of_large_files_are_read_in_place(tmp_path: Path) -> None:

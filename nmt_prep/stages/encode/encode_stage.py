@@ -121,10 +121,7 @@ class Encode(Stage[EncodeOutput, Made]):
 
     def settings(self, config: Config) -> dict[str, object]:
         return {
-            "name": config.name,
-            "seed": config.seed,
-            "languages.source": config.languages.source,
-            "languages.target": config.languages.target,
+            **name_settings(config),
             "records.layout": config.records.layout,
             "records.row_length": _row_length(config),
             "records.shards": {split: config.shards(split) for split in config.splits},
@@ -316,6 +313,12 @@ def _recorded_settings(config: Config) -> dict[str, object]:
         | {f"documents.{name}": value for name, value in documents.items()}
         | origin_settings(config)
     )
+
+
+def name_settings(config: Config) -> dict[str, object]:
+    """Returns the name, the seed and the languages as settings of a stage."""
+    languages = {f"languages.{side}": language for side, language in config.languages}
+    return {"name": config.name, "seed": config.seed, **languages}
 
 
 def origin_settings(config: Config) -> dict[str, object]:

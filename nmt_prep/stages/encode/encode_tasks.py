@@ -162,17 +162,11 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
             turns = np.ones(len(batch), np.int64)
             if task.plan.layout == "text":
                 lengths = [ids[side].lengths + task.frames[side].size for side in SIDES]
-                columns = [*lengths, *_columns(batch, task, links)]
+                columns = map(pa.array, [*lengths, *_columns(batch, task, links)])
                 stats = PairStats.of(*lengths)
-                writer.add_text(
-                    row,
-                    text["source"],
-                    joined_columns(text["target"], map(pa.array, columns)),
-                    task.corpus,
-                    stats,
-                )
+                writer.add_text(row, text["source"], joined_columns(text["target"], columns), task.corpus, stats)
             elif task.rows is not None:
-                stats, turns = _add_rows(writer, task, task.rows, batch, text, row)
+                stats, turns = _add_rows(writer, task, batch, text, row)
             else:
                 stats = writer.add(row, ids["source"], ids["target"], task.corpus)
             collector.add(text, ids, max(stats.max_lengths, default=0))
@@ -192,19 +186,14 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
 
 
 def _add_rows(
-    writer: SpillWriter,
-    task: SpillTask,
-    rows: CausalRows,
-    batch: pa.RecordBatch,
-    text: Mapping[Side, pa.Array],
-    first: int,
+    writer: SpillWriter, task: SpillTask, batch: pa.RecordBatch, text: Mapping[Side, pa.Array], first: int
 ) -> tuple[PairStats, npt.NDArray[np.int64]]:
     """Adds a batch's rows; returns their counts, and each row's turn count, which is 0 for an empty row."""
     stats, turns = PairStats(), [np.empty(0, np.int64)]
     for start in range(0, len(batch), ROWS_AT_A_TIME):  # prompts may be much longer than texts
         sides = [text[side][start : start + ROWS_AT_A_TIME] for side in SIDES]
         try:
-            made, counts = rows_of(task, rows, batch[start : start + ROWS_AT_A_TIME], sides, first + start)
+            made, counts = _rows_of(task, batch[start : start + ROWS_AT_A_TIME], sides, first + start)
         except PairRenderingError as error:
             row = f", row {batch.column('row')[start + error.pair]}" if "row" in batch.schema.names else ""
             raise error.at(f"splits.{task.plan.shuffle.split}.{task.part.corpus}{row}", sides[0]) from error
@@ -213,11 +202,12 @@ def _add_rows(
     return stats, np.concatenate(turns)
 
 
-def rows_of(
-    task: SpillTask, rows: CausalRows, batch: pa.RecordBatch, sides: Sequence[pa.Array], first: int
+def _rows_of(
+    task: SpillTask, batch: pa.RecordBatch, sides: Sequence[pa.Array], first: int
 ) -> tuple[PairColumns, npt.NDArray[np.int64]]:
     """Returns a row for each pair, or with documents, for each window or segment with context; and their turns."""
-    corpora, settings = np.full(len(batch), task.corpus, np.int32), task.documents
+    assert task.rows is not None
+    rows, corpora, settings = task.rows, np.full(len(batch), task.corpus, np.int32), task.documents
     turns, context = np.ones(len(batch), np.int64), None
     if settings is not None and rows.prompter.has("document context"):
         count = settings.context.source if settings.context else settings.max_segments - 1

@@ -25,7 +25,7 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode.encode_causal import POOL, check_glossaries, draw_pools, glossary_of
-from nmt_prep.stages.encode.encode_stage import Encode, check_outputs, origin_settings, run_facts
+from nmt_prep.stages.encode.encode_stage import Encode, check_outputs, name_settings, origin_settings, run_facts
 from nmt_prep.stages.outputs.joined_pairs import DocumentLines, JoinedIds, JoinedText, Windows
 from nmt_prep.stages.outputs.shuffled_text import SPILL_TEXT, Wanted, is_linked, shuffled_text
 from nmt_prep.stages.pair_files import pair_files, pair_stages
@@ -134,10 +134,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
 
     def settings(self, config: Config) -> dict[str, object]:
         return {
-            "name": config.name,
-            "seed": config.seed,
-            "languages.source": config.languages.source,
-            "languages.target": config.languages.target,
+            **name_settings(config),
             **{f"outputs.{name}": _settings(options, config) for name, options in wanted_outputs(config).items()},
             **tag_settings(config),
             **origin_settings(config),

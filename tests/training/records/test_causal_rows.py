@@ -60,11 +60,8 @@ def whole(template: str, texts: list[str], system: str | None, prompted: bool = 
     roles = ["user", "assistant"] * len(texts)
     messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]
     first = [] if system is None else [{"role": "system", "content": system}]
-    return str(
-        compiled(template).render(
-            messages=[*first, *messages], add_generation_prompt=prompted, bos_token="<s>", eos_token="<|im_end|>"
-        )
-    )
+    tokens = {"bos_token": "<s>", "eos_token": "<|im_end|>"}
+    return str(compiled(template).render(messages=[*first, *messages], add_generation_prompt=prompted, **tokens))
 
 
 def reference(tokenizer: Tokenizer, template: str, texts: list[str], system: str | None) -> tuple[list[int], list[int]]:
@@ -80,19 +77,12 @@ def reference(tokenizer: Tokenizer, template: str, texts: list[str], system: str
             end = at + part.index("\ue001")
             counts |= [start < end and stop > at for start, stop in encoding.offsets]
         return encoding.ids, counts.astype(int).tolist()
-    for turn in range(0, len(texts), 2):
-        ids = [
-            tokenizer.encode(part, add_special_tokens=False).ids
-            for part in (
-                whole(template, texts[: turn + 1], system, prompted=True),
-                whole(template, texts[: turn + 2], system),
-            )
-        ]
-        start, end = (
-            next((n for n, (a, b) in enumerate(zip(own, encoding.ids, strict=False)) if a != b), len(own))
-            for own in ids
-        )
-        counts[start:end] = True
+    for end in range(2, len(texts) + 1, 2):
+        parts = [whole(template, texts[: end - 1], system, prompted=True), whole(template, texts[:end], system)]
+        ids = [own.ids for own in tokenizer.encode_batch(parts, add_special_tokens=False)]
+        common = [[a == b for a, b in zip(own, encoding.ids, strict=False)] for own in ids]
+        start, stop = ([*same, False].index(False) for same in common)
+        counts[start:stop] = True
     return encoding.ids, counts.astype(int).tolist()
 
 
@@ -108,9 +98,8 @@ def test_rows_are_those_of_a_whole_rendering(tmp_path: Path, kind: str, name: st
     maker, tokenizer = maker_of(path), Tokenizer.from_file(str(path))
     draw = random.Random(name)
     lines = [line.strip() for line in LINES] if kind == "swallowing" else [*LINES]
-    pairs = [(f"To German:\n{draw.choice(lines)}\n", line) for line in lines] + [
-        (line, draw.choice(lines)) for line in lines
-    ]
+    pairs = [(f"To German:\n{draw.choice(lines)}\n", line) for line in lines]
+    pairs += [(line, draw.choice(lines)) for line in lines]
     for system in (None, "You translate."):
         made = maker.rows(*(pa.array(side, pa.large_string()) for side in zip(*pairs, strict=True)), [system])
         expected = [reference(tokenizer, TEMPLATES[name], [*pair], system) for pair in pairs]

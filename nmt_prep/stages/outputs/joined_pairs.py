@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -100,11 +100,6 @@ class JoinedIds(IdPairs):
 
     windows: Windows | None = None
 
-    @classmethod
-    def of(cls, pairs: IdPairs, windows: Windows) -> JoinedIds:
-        """Returns the examples of some pairs."""
-        return cls(**{field.name: getattr(pairs, field.name) for field in fields(pairs)}, windows=windows)
-
     def batches(self) -> Iterator[IdBatch]:
         """Yields the examples in each run of blocks."""
         assert self.windows is not None
@@ -124,11 +119,6 @@ class JoinedText(TextPairs):
     context_field: bool = False  # True for sources without their context, which is given separately on lines
     # for each side the tag that each line of a corpus begins with, empty for none, by corpus index
     tags: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, pairs: TextPairs, **more: Any) -> Self:
-        """Returns the examples for some pairs, with this class's attributes."""
-        return cls(**{field.name: getattr(pairs, field.name) for field in fields(pairs)}, **more)
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the examples in each run of blocks; ``path`` is the file to write, for messages."""

@@ -318,7 +318,7 @@ def _joined(
     """Returns a shard's pairs with the segments of documents joined, or on lines."""
     assert job.config.documents is not None
     if isinstance(pairs, IdPairs):
-        return JoinedIds.of(pairs, windows)
+        return JoinedIds(**vars(pairs), windows=windows)
     if getattr(options, "documents", "joined") == "lines":
         return DocumentLines(pairs.plan, pairs.shard, pairs.spills, records=tuple(held))
     piece = job.config.documents.piece
@@ -326,11 +326,12 @@ def _joined(
     if form == "text":
         prompted = getattr(options, "rows", None) in PROMPTED
         with_field = prompted and "document context" in getattr(options, "fields", ())
-        return JoinedText.of(pairs, apart=prompted, context_field=with_field, **more)
+        return JoinedText(**vars(pairs), apart=prompted, context_field=with_field, **more)
     from nmt_prep.stages.outputs.joined_links import JoinedLinks  # noqa: PLC0415  (loads numpy)
 
+    more |= {"form": form, "vocabularies": built_vocabularies(job)}
     ids = id_pairs(job.config.records.layout, held, windows.start, windows.stop, encoder)
-    return JoinedLinks.of(pairs, form=form, vocabularies=built_vocabularies(job), ids=ids, **more)
+    return JoinedLinks(**vars(pairs), ids=ids, **more)
 
 
 def _description(made: Made[Any]) -> dict[str, object]:

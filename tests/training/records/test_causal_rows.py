@@ -158,7 +158,7 @@ def test_a_row_without_template_is_prompt_target_and_frame(tmp_path: Path) -> No
         ("{% for a in range(99999) %}{{ 'x' * 9999 }}{% endfor %}", "gives more than 16,777,216 characters"),
         (
             TEMPLATES["chatml"].replace("'<|im_start|>assistant\\n'", "'<|im_start|>model\\n'"),
-            "line 5: the prompt of an answer ends in 'model",
+            "line 5: the prompt before an answer ends in 'model",
         ),
         (TEMPLATES["marked"].replace("== 'assistant'", "== 'user'"), "do not hold each answer once"),
     ],

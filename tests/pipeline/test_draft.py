@@ -39,6 +39,22 @@ class Killed(BaseException):
     """Simulates SIGKILL; nothing may handle it."""
 
 
+class Listing(Iterator[os.DirEntry[str]]):
+    """As os.scandir returns it: an iterator, and a context that gives itself. Versions of Python use either."""
+
+    def __init__(self, entries: Iterable[os.DirEntry[str]]) -> None:
+        self.entries = iter(entries)
+
+    def __next__(self) -> os.DirEntry[str]:
+        return next(self.entries)
+
+    def __enter__(self) -> Iterator[os.DirEntry[str]]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 @contextmanager
 def killed_at(number: int, monkeypatch: pytest.MonkeyPatch, *, backwards: bool) -> Iterator[None]:
     """Dies at the number-th change of the file system; lists directories in either order."""
@@ -56,10 +72,9 @@ def killed_at(number: int, monkeypatch: pytest.MonkeyPatch, *, backwards: bool) 
 
     scandir = os.scandir
 
-    @contextmanager
-    def ordered(*arguments: Any) -> Iterator[Iterator[os.DirEntry[str]]]:
+    def ordered(*arguments: Any) -> Listing:
         with scandir(*arguments) as entries:
-            yield iter(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
+            return Listing(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
 
     with monkeypatch.context() as patch:
         for name in ("rename", "replace", "unlink", "rmdir", "mkdir", "fsync"):

@@ -96,8 +96,8 @@ REFUSED = "is rejected: it is not inside the archive; only regular files inside 
             ["a.en"],
             "a.en",
             (
-                "x.bin has no member 'a.en', since it is no tar or zip: it looks like columns between tabs (TSV); check "
-                "url, or where the file is the corpus itself, remove the member"
+                "x.bin has no member 'a.en', since it is no tar or zip: it looks like columns between tabs (TSV); "
+                "check url, or where the file is the corpus itself, remove the member"
             ),
         ),
         (

@@ -59,7 +59,7 @@ class Source:
 
 
 def padded(rows: Ragged, width: int) -> jax.Array:
-    """Returns ids as one array, shape ``[ROWS, width]``."""
+    """Returns IDs as one array, shape ``[ROWS, width]``."""
     cells = np.zeros((ROWS, width), np.int32)
     cells[: len(rows)][np.arange(width) < rows.lengths[:, np.newaxis]] = rows.values
     return jnp.asarray(cells)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig, PreTrainedConfig
 
-_TABLES = ("shared", "embed_tokens", "lm_head", "wte", "final_logits_bias")  # Parameters with a row or entry per id
+_TABLES = ("shared", "embed_tokens", "lm_head", "wte", "final_logits_bias")  # Parameters with a row or entry per ID
 _SIZES = ("vocab_size", "decoder_vocab_size")
 
 
@@ -39,7 +39,7 @@ def resized(model: Any, rows: list[int | list[int]], multiple: int = 8) -> Any:
 
 
 def table(weight: torch.Tensor, rows: list[int | list[int]], size: int, dim: int) -> torch.Tensor:
-    """Returns old entries, means of old entries, and the mean of all for ids without a start and for padding."""
+    """Returns old entries, means of old entries, and the mean of all for IDs without a start and for padding."""
     old = weight.transpose(0, dim)
     mean = old.mean(0)
     made = [old[row] if isinstance(row, int) else old[row].mean(0) if row else mean for row in rows]

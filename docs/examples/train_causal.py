@@ -50,13 +50,13 @@ model = LlamaForCausalLM(
 
 
 def loss_of(labels: Any, **inputs: Any) -> Any:
-    """Returns the mean loss of the ids that count; each is predicted from the ids before it in its sequence."""
+    """Returns the mean loss of the IDs that count; each is predicted from the IDs before it in its sequence."""
     logits = model(**inputs).logits[:, :-1]
     return cross_entropy(logits.flatten(0, 1).float(), labels[:, 1:].flatten(), ignore_index=-100)
 
 
 def packed_loss(batch: dict[str, Any]) -> Any:
-    """Returns the loss of packed rows, in whose sequences no id sees another sequence."""
+    """Returns the loss of packed rows, in whose sequences no ID sees another sequence."""
     ids, labels, positions = (batch[name].to(device) for name in ("input_ids", "labels", "position_ids"))
     return loss_of(labels, input_ids=ids, position_ids=positions)
 

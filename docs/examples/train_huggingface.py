@@ -1,4 +1,4 @@
-"""Trains a MarianMTModel with a Seq2SeqTrainer of transformers on an output of kind huggingface with rows of ids."""
+"""Trains a MarianMTModel with a Seq2SeqTrainer of transformers on an output of kind huggingface with rows of IDs."""
 
 # pip install 'transformers[torch]' datasets
 # python docs/examples/train_huggingface.py runs/ende/outputs/huggingface
@@ -30,13 +30,13 @@ eos_id = target_vocab["eos_id"]
 pad_id = eos_id if target_vocab["pad_id"] is None else target_vocab["pad_id"]
 sizes, shared = (source_vocab["size"], target_vocab["size"]), source_vocab["file"] == target_vocab["file"]
 has_tokenizer = (options.output / "source.spm").exists()
-if shared and has_tokenizer:  # the tokenizer adds <pad> after all other ids if the vocabulary has none
+if shared and has_tokenizer:  # the tokenizer adds <pad> after all other IDs if the vocabulary has none
     pieces = json.loads((options.output / "vocab.json").read_bytes())
     pad_id, sizes = pieces["<pad>"], (len(pieces), len(pieces))
 
 
 def collate(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Pads the ids of a batch; padded labels are -100, which the loss ignores."""
+    """Pads the IDs of a batch; padded labels are -100, which the loss ignores."""
 
     def padded(name: str, value: int) -> Any:
         width = max(len(row[name]) for row in rows)

@@ -103,7 +103,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
     """Writes ``outputs/<name>/``, if the config asks for outputs."""
 
     name = "outputs"
-    version = 3
+    version = 4
     directory = "outputs"
     output = OutputsOutput
     rounds = (SPILL_TEXT, POOL, WRITE)

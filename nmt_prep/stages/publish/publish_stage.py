@@ -45,7 +45,7 @@ _LICENCES = re.compile(
 
 _CONTENT: Mapping[type[AnyStage], str] = {
     Vocabulary: "the vocabularies",
-    Encode: "the pairs as ids, in shuffled shards",
+    Encode: "the pairs as IDs, in shuffled shards",
     Report: "a page about the data, and its numbers",
     OutputsStage: "the same pairs in the files of other trainers",
     Compile: "the aligned text, before any cleaning",
@@ -222,6 +222,7 @@ class Publish(Stage[NoOutput, int]):
     """
 
     name = "publish"
+    version = 2
     directory = "publish"
     rounds = (ANNOUNCE, PUBLISH)
     outside = True

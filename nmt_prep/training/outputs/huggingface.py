@@ -60,14 +60,14 @@ _MEANINGS = {
     "chosen": "the translation with the highest score",
     "rejected": "the translation with the lowest score",
     "reference": "a translation",
-    "input_ids": "ids of the source, with the end of sentence",
-    "labels": "ids of the target, with the end of sentence",
-    "length": "number of input ids",
+    "input_ids": "IDs of the source, with the end of sentence",
+    "labels": "IDs of the target, with the end of sentence",
+    "length": "number of input IDs",
 }
 _CAUSAL_MEANINGS = {
-    "input_ids": "ids of the prompt and of the translation",
+    "input_ids": "IDs of the prompt and of the translation",
     "attention_mask": "ones",
-    "labels": f"ids that count for the loss, {_IGNORED} for others",
+    "labels": f"IDs that count for the loss, {_IGNORED} for others",
 }
 
 

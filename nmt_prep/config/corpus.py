@@ -473,6 +473,11 @@ class Corpus(Section):
         return self.sides if len(self.sides) == 1 else SIDES
 
     @property
+    def lacks_text(self) -> str:
+        """What a message says if no pair has text."""
+        return "no line has text" if len(self.read_sides) == 1 else "no pair has text on both sides"
+
+    @property
     def pair_sides(self) -> tuple[Side, ...]:
         """The sides that its pairs have in the end."""
         return self.read_sides if self.translate is None else SIDES

@@ -92,7 +92,7 @@ def first_pairs(
     elif not first.pairs and not whole:
         first.unseen = "no pair could be read from the beginning of the files"
     elif not first.pairs and corpus.role != "vocab":
-        first.problem = f"splits.{split}.{corpus.name}: no pair has text on both sides; check its format and options"
+        first.problem = f"splits.{split}.{corpus.name}: {corpus.lacks_text}; check its format and options"
     if failure is not None or not counting:
         first.read = first.pairs = None
     return first

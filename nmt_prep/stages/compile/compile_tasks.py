@@ -137,7 +137,7 @@ def _no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
     names = " and ".join(str(path) for files in source.files for path in files.values())
     reasons = ", ".join(f"{reason} {count}" for reason, count in counts.dropped.items() if count)
     error = CorpusError(
-        f"no pair has text on both sides ({counts.pairs_in} pairs in {names}"
+        f"{source.corpus.lacks_text} ({counts.pairs_in} pairs in {names}"
         f"{'; dropped: ' * bool(reasons)}{reasons}); check its format and options in the config, or remove it"
     )
     return source.explained(error)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -124,11 +125,19 @@ def test_invalid_text(tmp_path: Path) -> None:
         compiled(config_of(tmp_path, plain(tmp_path, "c", b"a\nb\n", b"a\n\xff\n")))
 
 
-@pytest.mark.parametrize(("source", "pairs"), [(b"", 0), (b" \n", 1)])
-def test_a_corpus_without_pairs(tmp_path: Path, source: bytes, pairs: int) -> None:
-    config = config_of(tmp_path, plain(tmp_path, "c", source, source))
-    with pytest.raises(CorpusError, match=rf"splits.train.c: no pair has text on both sides \({pairs} pairs in"):
-        compiled(config)
+@pytest.mark.parametrize(
+    ("source", "change", "problem"),
+    [
+        (b"", {}, "no pair has text on both sides (0 pairs in"),
+        (b" \n", {}, "no pair has text on both sides (1 pairs in"),
+        (b"", {"url": {"source": "c.en"}, "translate": "t"}, "no line has text (0 pairs in"),
+    ],
+)
+def test_a_corpus_without_pairs(tmp_path: Path, source: bytes, change: dict[str, Any], problem: str) -> None:
+    computed = {"t": {"program": "cat", "input": "source", "output": "text"}}
+    corpus = {**plain(tmp_path, "c", source, source), **change}
+    with pytest.raises(CorpusError, match=re.escape(f"splits.train.c: {problem}")):
+        compiled(config_of(tmp_path, corpus, computed=computed, sample={"made": True}))
 
 
 def test_renaming_a_corpus_compiles_again(tmp_path: Path) -> None:

@@ -389,7 +389,7 @@ class Corpus(Section):
             yield "hold_out names a split twice; name each once"
 
     def _document_problems(self, documents: Documents) -> Iterator[str]:
-        if len(self.read_sides) == 1 or self.role != "parallel":
+        if len(self.sides) == 1 or self.role != "parallel":
             yield "documents have two sides: name both, and remove role; with one side, use the key document instead"
         if self.is_local and self.url.remote:
             yield "directories and lists of documents must be local paths"

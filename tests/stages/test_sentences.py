@@ -252,6 +252,7 @@ def test_weak_pairs_are_dropped(tmp_path: Path, books: list[tuple[str, str]]) ->
         (URL, {"format": "list"}, {}, "format list needs one file"),
         (URL, {}, {"format": "tsv"}, "format is for files of pairs"),
         (URL, {}, {"role": "vocab"}, "documents have two sides"),
+        ({"target": "a.de"}, {}, {}, "documents have two sides: name both"),
         ("a", {"format": "tsv", "source": 0}, {}, "format tsv in one file with both sides needs source and target"),
         ("a", {"format": "tsv", "source": "x", "target": 1}, {}, "format tsv takes numbers of columns"),
         (URL, {"text": 1}, {}, "text is for rows"),

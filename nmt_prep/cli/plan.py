@@ -134,7 +134,7 @@ _COUNTED = {
 
 
 def _divisions(config: Config) -> Iterator[str]:
-    """Yields what each corpus gives up after cleaning, with the numbers of pairs if they are known."""
+    """Yields each corpus's hold-outs and limits, with pair counts if they are known."""
     outputs = outputs_in(config.run_dir, [divide.Divide], config)
     dropped = outputs.read(divide.Divide).dropped if outputs.manifests else {}
     for split, corpus in config.corpora:

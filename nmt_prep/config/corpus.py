@@ -421,16 +421,16 @@ class Corpus(Section):
 
     @property
     def is_held_out(self) -> bool:
-        """True for pairs that the corpus of train with the same name gives up. They have no files of their own."""
+        """True for the hold-out of the train corpus with the same name. It has no files of its own."""
         return self._held_out
 
     @property
     def is_divided(self) -> bool:
-        """True if the corpus gives up pairs after cleaning."""
+        """True if the corpus has a hold-out or a limit."""
         return bool(self.hold_out) or self.limit is not None
 
     def held_out(self) -> Corpus:
-        """Returns the corpus with the pairs that this train corpus gives up."""
+        """Returns the corpus with this train corpus's hold-out."""
         copy = self.model_copy(update={"documents": None, "pivot": None, "hold_out": (), "limit": None})
         copy._held_out = True
         copy._reverse = None if self._reverse is None else self._reverse.held_out()

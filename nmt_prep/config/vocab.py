@@ -92,7 +92,7 @@ _SAME_TOKENS = ("lowercase", "truecase")
 
 
 def steps_of_tokens(steps: _Steps) -> _Steps:
-    """Returns steps without the last ones if they only change characters of tokens, not their number."""
+    """Returns steps without the last steps that change characters, but not the token count."""
     while steps and (steps[-1] if isinstance(steps[-1], str) else next(iter(steps[-1]))) in _SAME_TOKENS:
         steps = steps[:-1]
     return steps

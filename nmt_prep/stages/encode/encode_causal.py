@@ -118,7 +118,7 @@ def glossary_of(config: Config, settings: PromptSettings) -> Path | None:
 
 
 def causal_rows(run: RunFacts, info: CausalInfo, directory: Path) -> dict[str, CausalRows]:
-    """Returns what makes each split's rows, with the files in a directory."""
+    """Returns the makers of each split's rows, with the files in a directory."""
     vocabulary, frame = run.vocabularies["target"], run.frames.get("target")
     return {
         split: CausalRows.of(info, directory, split, run.seed, run.pairs_of(split), vocabulary, frame)

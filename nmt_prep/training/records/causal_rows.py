@@ -143,7 +143,7 @@ class CausalRows:
         vocabulary: BuiltVocabulary,
         frame: str | None,
     ) -> Self:
-        """Returns what makes a split's rows, given the files' directory and each corpus's pair."""
+        """Returns the maker of a split's rows, given the files' directory and each corpus's language pair."""
         settings = CausalSettings.model_validate_json(json.dumps(info.settings))
         template = None if info.template is None else parse_json_as(ChatTemplate, info.template)
         glossary = None if info.glossary is None else directory / info.glossary
@@ -190,7 +190,7 @@ class CausalEncoder(TextEncoder):
 
 
 def causal_encoder(encoder: TextEncoder, records_dir: Path, info: DatasetInfo, split: str) -> CausalEncoder:
-    """Returns what makes a split's rows, given what encodes its text.
+    """Returns the maker of a split's rows, given the encoder of its text.
 
     Raises:
         ArgumentError: there are options of subword sampling.

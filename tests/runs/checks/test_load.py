@@ -339,7 +339,7 @@ def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:
         (f"output_dir={'x' * 256}", f"output_dir (line 3): found the text '{'x' * 64}"),
         (
             "output_dir=s3://bucket/x",
-            "  output_dir (line 3): s3://bucket/x is a URL, but a run works in a directory of this machine; name one, ",
+            "  output_dir (line 3): s3://bucket/x is a URL, but a run works in a local directory; name a directory, ",
         ),
     ],
 )

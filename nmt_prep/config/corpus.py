@@ -352,8 +352,7 @@ class Corpus(Section):
     def _problems(self) -> Iterator[str]:
         if self.manual is not None and self.url.remote:
             yield "manual is for a file that is fetched by hand: url must be the path of that file"
-        if self.member is not None and (self.source or self.target):
-            yield "give either member (both sides in one file) or source and target, not both"
+        yield from self._member_problems()
         if self.split is not None and self.url.hub_id is None:
             yield "split is for a data set that url names by an hf: ID"
         if self.url.hub_id is not None and self.sha256.both is not None:
@@ -373,6 +372,13 @@ class Corpus(Section):
             yield "sha256 must be {source: …, target: …}, like url"
         if (self.sha256.source or self.sha256.target) and self.url.both is not None:
             yield "sha256 must be one checksum, because url is one file"
+
+    def _member_problems(self) -> Iterator[str]:
+        if self.member is not None and (self.source or self.target):
+            yield "give either member (both sides in one file) or source and target, not both"
+        for side in SIDES:
+            if getattr(self, side) and self.url.both is None and not getattr(self.url, side):
+                yield f"{side} names a member of an archive, and url has no {side}; add it to url"
 
     def _division_problems(self) -> Iterator[str]:
         if self.is_divided and self.role == "vocab":

@@ -147,6 +147,7 @@ def test_a_corpus_without_valid_pairs_says_why(tmp_path: Path) -> None:
         ({"url": {"source": "a"}, "role": "monolingual"}, "role: it no longer exists: a corpus of one side gets the"),
         ({"url": {"source": "a"}, "placeholder": "x"}, "this key no longer exists: a corpus of one side"),
         ({"url": "a.tsv", "rules": {}}, "unknown key; clean.overrides sets rules for a corpus"),
+        ({"url": {"target": "a.de"}, "source": "b.en"}, "source names a member of an archive, and url has no source"),
         ({"url": {"target": "a.tmx"}, "translate": "bt"}, "a corpus of one side has format plain, tsv, .*, not tmx"),
         ({"url": {"target": "a"}, "swap": True, "translate": "bt"}, "swap exchanges two sides, and the corpus has one"),
         ({"url": "a.tmx", "columns": {"source": 1}}, "columns does not belong to format tmx, which takes encoding"),

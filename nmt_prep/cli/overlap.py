@@ -34,7 +34,7 @@ def overlap(
     second: Annotated[Path, _SECOND],
     coverage: Annotated[float, typer.Option(min=0.01, max=1, help=_COVERAGE)] = 0.7,
     whole: Annotated[
-        bool, typer.Option("--whole", help="Compare only whole sides, which takes less memory, and no n-grams.")
+        bool, typer.Option("--whole", help="Compare whole sides only, without n-grams, which takes less memory.")
     ] = False,
     languages: Annotated[str | None, typer.Option(metavar="SOURCE-TARGET", help=_LANGUAGES)] = None,
     examples: Annotated[int, typer.Option("-n", min=0, help="Number of examples per kind.")] = 3,

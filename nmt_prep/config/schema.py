@@ -263,8 +263,8 @@ class Config(Section):
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path):
             raise PydanticCustomError(
                 UNKNOWN_NAME,
-                "{path} is a URL, but a run works in a local directory; name a directory, and to upload the results set "
-                "publish.url",
+                "{path} is a URL, but a run works in a local directory; name a directory, and to upload the results, "
+                "set publish.url",
                 {"path": path},
             )
         return path

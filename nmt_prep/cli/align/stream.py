@@ -255,8 +255,8 @@ def _loaded(path: Path, options: StreamOptions) -> Model:
     model = Model.load(path)
     if options.settings.pretokenized and not model.settings.pretokenized:
         raise AlignmentModelError(
-            f"{path}: this model divides text into words itself; give it text that is not tokenized, without "
-            "--pretokenized, or train one with --pretokenized"
+            f"{path}: this model divides text into words itself; give it untokenized text without "
+            "--pretokenized, or train a model with --pretokenized"
         )
     return model
 

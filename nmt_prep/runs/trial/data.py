@@ -180,8 +180,8 @@ class _Trial:
             yield "The run was cleaned with other settings: scores, duplicates and leaks come from that run."
         else:
             yield (
-                "Duplicates and leaks come from the run, whatever the thresholds are. They and the scores of learned "
-                "rules are unknown for pairs that it dropped by an earlier rule."
+                "Duplicates and leaks come from the run, whatever the thresholds are. For pairs that an "
+                "earlier rule of the run dropped, they are unknown, and so are the scores of learned rules."
             )
         known = [reason for each in self._known if each is not None for reason in each.reasons.values()]
         if unrecorded := known.count(None):

@@ -38,7 +38,7 @@ def cache(
     unused: Annotated[float | None, typer.Option("--unused", metavar="DAYS", min=0, help=_UNUSED)] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the stored values of programs and functions, or remove some and list these.
+    """List the stored values of programs and functions, or remove some and list what was removed.
 
     A run that needs removed values computes them again. Do not remove values that a run is using.
     """

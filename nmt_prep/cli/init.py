@@ -100,7 +100,7 @@ def init(
 
     If the languages or the training corpora are not given, and standard input is a terminal, nmt-prep asks for
     all that is missing. The config is checked before it is written. Its corpora are not downloaded: IDs are looked up
-    in their catalogs, and the fields of local JSON lines and Parquet files in the files.
+    in their catalogs, and local JSON lines and Parquet files are read for their fields.
     """
     trained = [*(train or ()), *(f"opus:{text}" for text in opus or ()), *(f"mtdata:{text}" for text in mtdata or ())]
     if recipe in _own_recipes():

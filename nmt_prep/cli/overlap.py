@@ -21,7 +21,7 @@ with delayed_imports():
     from nmt_prep.cleaning import pair_overlap as comparison
 
 _HELP = "Pairs, as TSV, in another format that the suffix implies, or as lines of text; may be compressed."
-_COVERAGE = "Minimum share of a pair's n-grams, of SECOND, that a pair of FIRST must contain."
+_COVERAGE = "Minimum share of the n-grams in a pair of SECOND that a pair of FIRST must contain."
 _LANGUAGES = "The languages to read, such as en-de, in formats that may have several (tmx, xliff, xml)."
 _FIRST, _SECOND = (
     typer.Argument(metavar=name, help=_HELP, exists=True, dir_okay=False, readable=False)

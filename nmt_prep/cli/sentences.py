@@ -43,10 +43,10 @@ _FORMAT = (
     "option twice for both."
 )
 _ENCODING = "The encoding of the files, such as latin-1, or of each side, such as utf-8,latin-1."
-_OUTPUT = "Directory for the results of directories, one file for each document; standard output for files."
+_OUTPUT = "With directories: where to write the results, one file per document."
 _MODEL = "A model of the same languages that nmt-prep align --save wrote; its counts add to those of the documents."
 _GOLD = "Beads in vecalign's format: compare with them, and print precision, recall and F1 to standard error."
-_LANGUAGES = "The languages, such as zh-en: sides of languages without spaces are joined without a space."
+_LANGUAGES = "The languages, such as zh-en; sentences of languages without spaces are joined without a space."
 
 
 def sentences(

@@ -52,8 +52,8 @@ SeparatorOption = Annotated[
 _LONGEST = 10  # Number of the longest pieces that are shown
 
 _DOCUMENTS = "The piece between segments of a document: write one line per segment."
-_LIKE = "File with the encoded source of each line: write one line per segment of the source."
-_VOCABULARY = "Vocabulary with counts, for codes: merges that made other pieces are undone."
+_LIKE = "File with the encoded sources: write as many lines as each source has segments."
+_VOCABULARY = "For codes: a vocabulary with counts; pieces that it lacks are split again."
 _THRESHOLD = "Minimum piece count in --vocabulary."
 _GLOSSARY = "Regular expression of text that stays whole, for codes; may be repeated."
 _TEXT = "Also show how the vocabularies divide this text: lines, or sides in the columns of a .tsv file."

@@ -28,7 +28,7 @@ _STEP = (
     f"Steps (docs/words.md, docs/cleaning.md): {', '.join(STEPS)}."
 )
 _UNDO = "Undo the steps, the last one first, to get text from words."
-_TRAIN = "Write the usual case of each word of the tokens to this file, instead of text to standard output."
+_TRAIN = "Learn each word's usual case from tokens, and write it to this file instead of writing text."
 _FIRST = "Also count words at the beginning of sentences for --train-truecaser, as --possiblyUseFirstToken."
 
 

@@ -63,7 +63,7 @@ def align(
     A line of the input is source, tab, target, or source ||| target. Words count from 0. A pair with an empty side
     gives an empty line.
 
-    With CONFIG, write the links of a split's pairs, in the order of its parts. Nothing is read.
+    With CONFIG, write the links of a split's pairs, in the order of its parts. Standard input is not read.
 
     Without --model, a model is learned from the input, which is kept in a temporary file. Each input pair is then
     scored leave-one-out: the pair and its copies are excluded from the counts.
@@ -106,7 +106,8 @@ def shortlist(
         ),
     ] = None,
     best: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Keep the N most frequent pieces for each.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Keep the N most frequent pieces per piece on the other side."),
     ] = None,
     quiet: QuietOption = False,
 ) -> None:

@@ -60,7 +60,7 @@ class SubwordNMTTokenizer(Tokenizer):
 
         Args:
             codes: the merges; None if words are pieces already.
-            known: merges that made other pieces are undone, as with a vocabulary of subword-nmt; None to undo none.
+            known: other pieces are split again, as with a vocabulary of subword-nmt; None splits no pieces.
             counts: piece counts in this side's text, before merges are undone, for :meth:`vocabulary`.
         """
         if not separator or set(separator) & set(" \r\n"):

@@ -39,7 +39,7 @@ class DocumentNote:
         return 1 - self.alone / max(sum(self.sentences), 1)
 
     def followed_by(self, piece: DocumentNote) -> DocumentNote:
-        """Returns the joined note of a document and its next piece."""
+        """Returns the note of this part of a document joined with the next part."""
         x, y = self.sentences
         path = (*self.path, *((a + x, b + y) for a, b in piece.path))
         return DocumentNote(

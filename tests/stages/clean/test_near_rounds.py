@@ -72,7 +72,7 @@ def test_the_report_says_where_similar_pairs_are_and_that_not_all_were_compared(
     summary = {"duplicates": {"train": {"clusters": {"near": []}, "near": found}}}
     page = "".join(map(str, duplicates.section(summary)))
     assert "1,234" in page
-    assert "in 1,001 groups of candidates" in page
+    assert "1,001 groups of candidates" in page
     assert "groups of candidates" not in "".join(map(str, duplicates.section(with_all_compared(summary))))
 
 

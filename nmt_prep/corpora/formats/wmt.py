@@ -68,7 +68,10 @@ class SgmReader(Reader):
     section: ClassVar[type[Section] | None] = SgmOptions
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of segments with the same docid and segment ID."""
+        """Yields the pairs of segments with the same docid and segment ID, or the segments of the only side."""
+        if len(self.files) == 1:
+            yield from self._one_side()
+            return
         source, target = self.files["source"], self.files["target"]
         references: dict[tuple[str, str], dict[str, Segment]] = {}
         for segment in self._distinct_segments("target"):
@@ -91,6 +94,17 @@ class SgmReader(Reader):
         if references:
             [segment, *_] = next(iter(references.values())).values()
             raise self._missing(segment, "source", "target")
+        yield from builder.rest()
+
+    def _one_side(self) -> Iterator[PairBatch]:
+        (side,) = self.corpus.read_sides
+        chosen = None if self.corpus.references == "all" else self.corpus.references
+        builder = PairBuilder(self.corpus.max_line_bytes, self.files[side], self.columns)
+        for document, listed in groupby(self._distinct_segments(side), key=lambda segment: segment.document):
+            texts = [(each.translator, each.text) for each in listed if chosen is None or each.translator in chosen]
+            rows = [(name, text, "", 0) if side == "source" else (name, "", text, 0) for name, text in texts]
+            _add_document(builder, document, rows, self.columns)
+            yield from builder.full()
         yield from builder.rest()
 
     def _segments(self, side: Side) -> Iterator[Segment]:

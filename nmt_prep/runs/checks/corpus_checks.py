@@ -145,8 +145,8 @@ def _file_problems(corpus: Corpus) -> Iterator[str]:
 
 def _one_side_problems(corpus: Corpus) -> Iterator[str]:
     kind = format_of(corpus)
-    if len(corpus.read_sides) == 1 and kind != "plain" and not _has_places(kind):
-        yield f"a corpus of one side has format plain, tsv, csv, jsonl or parquet, not {kind}; name both sides"
+    if len(corpus.read_sides) == 1 and reader_of(kind).parts == ("both",) and not _has_places(kind):
+        yield f"a corpus of one side has format plain, tsv, csv, jsonl, parquet or sgm, not {kind}; name both sides"
     if len(corpus.read_sides) == 1 and corpus.translate is None and corpus.role == "parallel":
         yield (
             f"the corpus has only the side {corpus.read_sides[0]}: name the other one too, or give translate, the name "

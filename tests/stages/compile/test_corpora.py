@@ -55,6 +55,7 @@ ONE_SIDE = (
     ({"url": "a.tsv", "columns": {"target": "zh"}}, "en\tzh\nx\t一\ny\t\nz\t二\n"),
     ({"url": "a.csv", "columns": {"target": 1}}, 'x,一\n"y\nz",""\n"z","二"\n'),
     ({"url": {"target": "a.jsonl"}, "fields": {"target": "t"}}, '{"t": "一"}\n{"t": null}\n{"t": "二"}\n'),
+    ({"url": {"target": "a.sgm"}}, '<doc docid="d"><seg id="1">一</seg><seg id="2"/><seg id="3">二</seg></doc>'),
 )
 
 
@@ -143,7 +144,7 @@ def test_a_corpus_without_valid_pairs_says_why(tmp_path: Path) -> None:
     ("corpus", "message"),
     [
         ({"url": {"source": "a"}}, "the corpus has only the side source: name the other one too, or give translate"),
-        ({"url": {"source": "a"}, "role": "vocab", "format": "sgm"}, "one side has format plain, tsv, .*, not sgm"),
+        ({"url": {"source": "a"}, "role": "vocab", "format": "po"}, "one side has format plain, tsv, .*, not po"),
         ({"url": {"source": "a"}, "role": "monolingual"}, "role: it no longer exists: a corpus of one side gets the"),
         ({"url": {"source": "a"}, "placeholder": "x"}, "this key no longer exists: a corpus of one side"),
         ({"url": "a.tsv", "rules": {}}, "unknown key; clean.overrides sets rules for a corpus"),

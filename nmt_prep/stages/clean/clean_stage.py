@@ -148,12 +148,12 @@ class Clean(Stage[CleanOutput, Cleaned]):
 
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
         clean, rules = section_of(config), CorpusRules.of(config, [*cleaned_corpora(config)])
-        early, late = ([round_ for rule in each for round_ in rule.rounds] for each in rules)
+        first, early, late = ([round_ for rule in each for round_ in rule.rounds] for each in rules)
         segments = (SEGMENTS,) if is_active(config) else ()
         sample = (REJECTS,) if clean.rejects == "sample" else ()
         return (
             *(PLAN, *segments, FIRST, CHECK, CLEAN),
-            *(*early, *dedup_rounds(config, "dedup")),
+            *(*first, *early, *dedup_rounds(config, "dedup")),
             *(*late, *dedup_rounds(config, "limits"), *sample, *HEALTH_ROUNDS),
         )
 
@@ -218,6 +218,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         corpora = list(work_on_corpora(job, plan.keys, against))
         rules = CorpusRules.of(job.config, [work.corpus for work in corpora])
         explained = yield from apply_rules(job, corpora)
+        yield from apply_corpus_rules(job, rules.first, corpora)
         yield from drop_lines(job, corpora, plan.keys)
         yield from apply_corpus_rules(job, rules.early, corpora)
         deduplicated = yield from deduplicate(job, corpora, plan, "dedup")

@@ -1,9 +1,9 @@
 """The passes of the `clean` stage over a corpus's parts, with the settings that they need.
 
-If a program translates a corpus, ``lines``, ``drawn`` and ``made`` follow the pass of the rules. Then come rules that
-need the whole corpus, comparisons of pairs, and computed values: ``top``, values that rank duplicates, ``dedup``,
-``translation``, ``adequacy``, other values, ``best`` (the ``top`` rule by a score that is computed here) and
-``limits``.
+After the pass of the rules comes ``top``. If a program translates a corpus, ``lines``, ``drawn`` and ``made`` follow.
+Then come other rules that need the whole corpus, comparisons of pairs, and computed values: values that rank
+duplicates, ``dedup``, ``translation``, ``adequacy``, other values, ``best`` (the ``top`` rule by a score that is
+computed here) and ``limits``.
 """
 
 from __future__ import annotations
@@ -152,6 +152,7 @@ WITHOUT_COMPUTED = (_MADE, _TOP, _TRANSLATION, _ADEQUACY, _BEST)  # The passes w
 class CorpusRules(NamedTuple):
     """The passes besides the first one and the comparisons, in order. A rule follows the rule whose score it uses."""
 
+    first: tuple[CorpusRule, ...]  # before programs translate
     early: tuple[CorpusRule, ...]  # before duplicates are dropped
     late: tuple[CorpusRule, ...]
 
@@ -159,7 +160,7 @@ class CorpusRules(NamedTuple):
     def of(cls, config: Config, corpora: Sequence[CleanedCorpus]) -> CorpusRules:
         """Returns the passes that the corpora of a config take."""
         ranking, others = computed_passes(config, corpora)
-        rules = cls((_MADE, _TOP, *ranking), (_TRANSLATION, _ADEQUACY, *others, _BEST))
+        rules = cls((_TOP,), (_MADE, *ranking), (_TRANSLATION, _ADEQUACY, *others, _BEST))
         return cls(*(tuple(rule for rule in each if any(map(rule.applies, corpora))) for each in rules))
 
 
@@ -198,9 +199,9 @@ def work_on_corpora(job: Job, keys: Mapping[str, Ranges], against: Against | Non
         if comparisons:
             place = spill_directory(job, split)
             spills = [SpillFiles(place, next(numbers[split]), (), keys[split].bits, of.group) for _ in parts]
-        early, late = ([rule.this for rule in each if rule.applies(corpus)] for each in rules)
+        first, early, late = ([rule.this for rule in each if rule.applies(corpus)] for each in rules)
         dedup, limits = ([this] if this in comparisons else [] for this in PASSES)
-        passes = ("rules", *line_passes(config, corpus.corpus), *early, *dedup, *late, *limits)
+        passes = ("rules", *first, *line_passes(config, corpus.corpus), *early, *dedup, *late, *limits)
         yield CorpusWork(corpus, of, passes, comparisons, parts, list(zip(parts, spills, strict=True)))
 
 

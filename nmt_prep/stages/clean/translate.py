@@ -41,7 +41,7 @@ from nmt_prep.stages.clean.untranslated import LINE_ROUNDS, lines_needed
 from nmt_prep.text.computed import Column, close_columns
 from nmt_prep.training.modifiers.draws import scrambled
 
-VERSION = 4  # To be increased if a pass would write other bytes
+VERSION = 5  # To be increased if a pass would write other bytes
 _WRONG = "\t"  # The beginning of an answer with a wrong number of candidates, which the candidates cannot have
 _REASON = "candidates"
 _MOST_COPIES, _FEW = 0.1, 9  # The share and the number of texts that give no warning

@@ -91,6 +91,15 @@ def test_only_lines_that_stay_are_translated_and_once(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "sample" / "source.txt").read_text() == "A\nB\nE\nX\nY y\nZ\nF\nG\n"
 
 
+def test_lines_are_the_best_by_their_score_before_they_are_translated(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("".join(f"{score}\n" for score in (5, 1, 4, 3, 2)))
+    mono = lines(tmp_path, "m", "a", "b", "c", "d", "e", scores={"s": "s.txt"}, limit=2)
+    clean = {**DEDUP, "overrides": {"m": {"rules": {"top": {"score": "s", "keep": 0.6}}}}}
+    config = run_of(tmp_path, mono, write(tmp_path, "p", [("X", "c")]), computed=TOY_BT, clean=clean, until="clean")
+    assert cleaned(config) == [("A", "a"), ("D", "d"), ("X", "c")]
+    assert calls(tmp_path) == ["a", "d"]
+
+
 def test_lines_of_pairs_that_lose_a_side_or_are_fixed_are_known(tmp_path: Path) -> None:
     mono, dev = lines(tmp_path, "m", "a", "b", "c&c", "e"), write(tmp_path, "d", [("D", "c&amp;c")])
     devs = [dev, {**write(tmp_path, "e", [("E", "e")]), "translate": "bt"}]

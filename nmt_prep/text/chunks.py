@@ -193,14 +193,15 @@ def decoded(
         position += len(chunk)
         try:
             text = decoder.decode(chunk, final=not chunk)
-        except UnicodeDecodeError as error:
-            before = bytes(error.object[: error.start]).decode(error.encoding, "ignore")
-            where = position - len(error.object) + error.start
-            raise text_error(path, line + before.count("\n"), where, error, policy) from None
-        except UnicodeError as error:  # UTF-16 and UTF-32 without a mark
+        except UnicodeError as error:
+            if isinstance(error, UnicodeDecodeError) and "BOM" not in error.reason:
+                before = bytes(error.object[: error.start]).decode(error.encoding, "ignore")
+                where = position - len(error.object) + error.start
+                raise text_error(path, line + before.count("\n"), where, error, policy) from None
+            # UTF-16 and UTF-32 without a mark, for which Python 3.13 has another error than earlier versions
             start = position - len(chunk)
             raise InvalidTextError(
-                f"{path}:{line}: not {encoding.upper()} at byte {start} of the file ({error}; it may be "
+                f"{path}:{line}: not {encoding.upper()} at byte {start} of the file (no byte order mark; it may be "
                 f"{encoding}-le); {policy.mend}"
             ) from None
         line += text.count("\n")

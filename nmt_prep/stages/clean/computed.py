@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -270,10 +271,23 @@ class ComputedPass(ColumnRule):
         yield from rewrite_parts(job, self.this, self._judge, corpora, task_of)
 
 
-def computed_passes(config: Config, corpora: Sequence[CleanedCorpus]) -> tuple[list[ComputedPass], list[ComputedPass]]:
-    """Returns the passes of the values that rank duplicates, and the passes of all others, in order."""
+class ComputedPasses(NamedTuple):
+    """The passes of computed values, in order."""
+
+    lines: list[ComputedPass]  # of lines, before a program translates them
+    ranking: list[ComputedPass]  # of values that rank duplicates
+    others: list[ComputedPass]
+
+
+def computed_passes(config: Config, corpora: Sequence[CleanedCorpus]) -> ComputedPasses:
+    """Returns the passes of the values that corpora use."""
     used = {name for corpus in corpora for name in corpus.computed}
     names = dict.fromkeys([*config.computed, *(name for corpus in corpora for name in corpus.computed)])
-    passes = [ComputedPass(name) for name in names if name in used]
-    ranking = section_of(config).dedup.keep
-    return [made for made in passes if made.name in ranking], [made for made in passes if made.name not in ranking]
+    passes, ranking = ComputedPasses([], [], []), section_of(config).dedup.keep
+    translated = [corpus for corpus in corpora if corpus.corpus.translate is not None]
+    for name in (name for name in names if name in used):
+        using = (each for each in translated if name in each.computed)
+        of_lines = any((each.computed[name].value.input,) == config.real_sides(each.corpus) for each in using)
+        chosen = passes.lines if of_lines else passes.ranking if name in ranking else passes.others
+        chosen.append(ComputedPass(name))
+    return passes

@@ -1,6 +1,7 @@
 """The passes of the `clean` stage over a corpus's parts, with the settings that they need.
 
-After the pass of the rules comes ``top``. If a program translates a corpus, ``lines``, ``drawn`` and ``made`` follow.
+After the pass of the rules comes ``top``. If a program translates a corpus, values of its lines, ``lines``, ``drawn``
+and ``made`` follow.
 Then come other rules that need the whole corpus, comparisons of pairs, and computed values: values that rank
 duplicates, ``dedup``, ``translation``, ``adequacy``, other values, ``best`` (the ``top`` rule by a score that is
 computed here) and ``limits``.
@@ -159,8 +160,8 @@ class CorpusRules(NamedTuple):
     @classmethod
     def of(cls, config: Config, corpora: Sequence[CleanedCorpus]) -> CorpusRules:
         """Returns the passes that the corpora of a config take."""
-        ranking, others = computed_passes(config, corpora)
-        rules = cls((_TOP,), (_MADE, *ranking), (_TRANSLATION, _ADEQUACY, *others, _BEST))
+        values = computed_passes(config, corpora)
+        rules = cls((_TOP, *values.lines), (_MADE, *values.ranking), (_TRANSLATION, _ADEQUACY, *values.others, _BEST))
         return cls(*(tuple(rule for rule in each if any(map(rule.applies, corpora))) for each in rules))
 
 

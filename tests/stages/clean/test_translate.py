@@ -33,6 +33,7 @@ def last(source, target): return [int(text[-1]) for text in target.to_pylist()]
 UNEVEN = {"a": ["a 1", "a 3", "a 2"], "few": [*"fg"], "many": [*"fghi"]}
 def uneven(source): return [UNEVEN[text] for text in source.to_pylist()]
 def shown(target): return [text.replace("\t", "|") for text in target.to_pylist()]
+def vowels(target): return [int(text in "ae") for text in target.to_pylist()]
 def same(source): return [text.upper() for text in source.to_pylist()]
 """
 TEXT = {"program": "python3 toy.py", "input": "target", "output": "text", "batch": 2, "restarts": 0}
@@ -98,6 +99,15 @@ def test_lines_are_the_best_by_their_score_before_they_are_translated(tmp_path: 
     config = run_of(tmp_path, mono, write(tmp_path, "p", [("X", "c")]), computed=TOY_BT, clean=clean, until="clean")
     assert cleaned(config) == [("A", "a"), ("D", "d"), ("X", "c")]
     assert calls(tmp_path) == ["a", "d"]
+
+
+def test_numbers_of_lines_are_computed_before_they_are_translated(tmp_path: Path) -> None:
+    sections = {"computed": {**TOY_BT, "v": {"python": "fn:vowels", "input": "target"}}}
+    sections["clean"] = {**DEDUP, "overrides": {"m": {"rules": {"score": {"v": {"min": 1}}}}}}
+    config = back_translated(tmp_path, **sections)
+    run(config)
+    assert cleaned(config) == [("A", "a"), ("E", "e"), ("X", "x"), ("Y y", "y"), ("Z", "z")]
+    assert calls(tmp_path) == ["a", "e"]
 
 
 def test_lines_of_pairs_that_lose_a_side_or_are_fixed_are_known(tmp_path: Path) -> None:

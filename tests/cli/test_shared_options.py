@@ -61,13 +61,13 @@ def test_outputs_that_are_written_twice(tmp_path: Path) -> None:
         ("nmt-prep clean --config c.yaml --rejected c.yaml <pairs >x", "--rejected: c.yaml is also read, as --config"),
         ("nmt-prep clean --config c.yaml --rejected words <pairs >x", "--rejected: words is also read, as words"),
         ("nmt-prep clean --config c.yaml --rejected dev <pairs >x", "--rejected: dev is also read, as file:dev"),
-        ("nmt-prep init a.tsv --languages en-de --train a.tsv --force", "FILE: a.tsv is also read, as splits.train.a.url"),
+        ("nmt-prep init a.tsv --languages en-de --train a.tsv --force", "a.tsv is also read, as splits.train.a.url"),
         ("nmt-prep vocab words --text pairs >>pairs", "standard output is also read, as --text"),
         ("nmt-prep vocab words >>words", "standard output is also read, as vocabulary words"),
         ("nmt-prep overlap pairs dev >>pairs", "standard output is also read, as FIRST"),
         ("nmt-prep overlap pairs dev >>dev", "standard output is also read, as SECOND"),
-        ("nmt-prep init new --languages en-de --train a.tsv >>pairs", "standard output is also read, as splits.train.a.url"),
-        ("nmt-prep init l.tsv --languages en-de --train pairs,words --force", "FILE: l.tsv is also read, as splits.train."),
+        ("nmt-prep init new --languages en-de --train a.tsv >>pairs", "output is also read, as splits.train.a.url"),
+        ("nmt-prep init l.tsv --languages en-de --train pairs,words --force", "l.tsv is also read, as splits.train."),
     ],
 )
 def test_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str) -> None:

@@ -101,7 +101,8 @@ def test_bytes_do_not_depend_on_workers_or_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("score", "shown"), [("-1", "-1"), ("inf", "inf"), ("1e39", r"1e\+39")])
 def test_a_weight_is_a_finite_number_of_at_least_0(tmp_path: Path, score: str, shown: str) -> None:
     write(tmp_path, score)
-    with pytest.raises(CorpusError, match=rf"^splits\.train\.a: a\.tsv, line 1: scores\.w: found {shown}, which cannot be a weight"):
+    message = rf"^splits\.train\.a: a\.tsv, line 1: scores\.w: found {shown}, which cannot be a weight"
+    with pytest.raises(CorpusError, match=message):
         nmt_prep.run(config(tmp_path))
 
 

@@ -182,7 +182,10 @@ def computed_left(config: ConfigOrFile) -> list[TextsLeft]:
         compiled = [part for split in parts.values() for part in split]
     missing = [task for state in stages[Clean.name].rounds for task in state.missing]
     rules = CorpusRules.of(config, [*cleaned_corpora(config)])
-    return [*texts_left(config, (*rules.early, *rules.late), missing, compiled)]
+    return [
+        *texts_left(config, rules.first, missing, compiled, limited=False),
+        *texts_left(config, (*rules.early, *rules.late), missing, compiled, limited=True),
+    ]
 
 
 def tasks(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from nmt_prep.cleaning.computed_rules import SCORE, ComputedUse
 from nmt_prep.cleaning.leaks import verdict_of
 from nmt_prep.cleaning.presets import Cleaning
 from nmt_prep.cleaning.rule import Context
-from nmt_prep.config import Config, Corpus
+from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs, row_groups
 from nmt_prep.corpora.parts import PairFile, score_column
 from nmt_prep.pipeline.engines import Tick
@@ -145,13 +145,19 @@ _MOST_KEYS = 1 << 24
 
 
 def texts_left(
-    config: Config, rules: Iterable[CorpusRule], missing: Sequence[object], compiled: Sequence[PairFile] | None
+    config: Config,
+    rules: Iterable[CorpusRule],
+    missing: Sequence[object],
+    compiled: Sequence[PairFile] | None,
+    *,
+    limited: bool,
 ) -> Iterator[TextsLeft]:
     """Yields the texts that are left to compute for each value.
 
     Args:
         missing: the tasks that have not ended, as far as they are known.
         compiled: the compiled pairs; None if they are not known.
+        limited: true if translated corpora have only the lines that ``limit`` and ``hold_out`` need.
     """
     for rule in (rule for rule in rules if isinstance(rule, ColumnRule)):
         corpora = {corpus.name: corpus for corpus in cleaned_corpora(config) if rule.applies(corpus)}
@@ -162,20 +168,21 @@ def texts_left(
             if slices := [(task, own[task.of.name]) for task in tasks if task.of.name in own]:
                 yield _counted(shown, slices)
             else:
-                yield _at_most(shown, own.values(), [corpora[name].corpus for name in own], compiled)
+                limits = {corpora[name].corpus.name: lines_needed(corpora[name].corpus) for name in own}
+                yield _at_most(shown, own.values(), limits if limited else dict.fromkeys(limits, math.inf), compiled)
 
 
 def _at_most(
-    shown: str, columns: Iterable[Column], corpora: Iterable[Corpus], compiled: Sequence[PairFile] | None
+    shown: str, columns: Iterable[Column], limits: Mapping[str, float], compiled: Sequence[PairFile] | None
 ) -> TextsLeft:
-    """Returns upper bounds, before the texts are known."""
+    """Returns upper bounds, before the texts are known, given each corpus's limit."""
     stored = sum({column.directory: column.stored for column in columns}.values())
     if compiled is None:
         return TextsLeft(shown, None, stored, exact=False)
     pairs = Counter[str]()
     for part in compiled:
         pairs[part.corpus] += part.pairs
-    texts = sum(int(min(pairs[corpus.name], lines_needed(corpus))) for corpus in corpora)
+    texts = sum(int(min(pairs[name], limit)) for name, limit in limits.items())
     return TextsLeft(shown, texts, stored, exact=False)
 
 

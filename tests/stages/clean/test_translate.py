@@ -103,11 +103,14 @@ def test_lines_are_the_best_by_their_score_before_they_are_translated(tmp_path: 
 
 def test_numbers_of_lines_are_computed_before_they_are_translated(tmp_path: Path) -> None:
     sections = {"computed": {**TOY_BT, "v": {"python": "fn:vowels", "input": "target"}}}
-    sections["clean"] = {**DEDUP, "overrides": {"m": {"rules": {"score": {"v": {"min": 1}}}}}}
-    config = back_translated(tmp_path, **sections)
-    run(config)
-    assert cleaned(config) == [("A", "a"), ("E", "e"), ("X", "x"), ("Y y", "y"), ("Z", "z")]
-    assert calls(tmp_path) == ["a", "e"]
+    rules = {"rules": {"score": {"v": {"min": 1}}}}
+    sections["clean"] = {**DEDUP, "overrides": {"m": rules, "n": rules}}
+    config = back_translated(tmp_path, lines(tmp_path, "n", "f", "ae", limit=1), **sections)
+    run(config, until="compile")
+    assert [(left.name, left.texts) for left in runner.computed_left(config)] == [("v", 10), ("bt", 9)]
+    run(config, until="clean")
+    assert cleaned(config) == [("A", "a"), ("E", "e"), ("X", "x"), ("Y y", "y"), ("Z", "z"), ("AE", "ae")]
+    assert calls(tmp_path) == ["a", "ae", "e"]
 
 
 def test_lines_of_pairs_that_lose_a_side_or_are_fixed_are_known(tmp_path: Path) -> None:

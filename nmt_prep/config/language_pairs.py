@@ -10,8 +10,7 @@ from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from nmt_prep.config.problems import UNKNOWN_NAME
-from nmt_prep.config.section import LANGUAGE, Languages, Section
+from nmt_prep.config.section import LANGUAGE, UNKNOWN_NAME, Languages, Section
 
 _TAG = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
 _TWO_LETTERS = re.compile(

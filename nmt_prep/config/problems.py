@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from nmt_prep.base.errors import ConfigError
 from nmt_prep.base.sides import SIDES
-from nmt_prep.config.section import descriptions
+from nmt_prep.config.section import UNKNOWN_NAME, descriptions
 
 Options = TypeVar("Options", bound=BaseModel)
 
@@ -53,9 +53,6 @@ _REMOVED_KINDS = {
     "outputs.tfrecord": "records/ has such shards; records.layout and records.shards set their form and their number",
 }
 """Kinds of earlier versions, likewise."""
-
-UNKNOWN_NAME = "unknown_name"
-"""Type of pydantic's custom errors whose message says what was found and what is allowed."""
 
 
 def problems_of(error: ValidationError, root: type[BaseModel], lines: Mapping[KeyPath, int]) -> set[str]:

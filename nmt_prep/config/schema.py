@@ -24,9 +24,9 @@ from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.language_pairs import MULTIPLE, CheckedTag, ConfigLanguages, Pairs
 from nmt_prep.config.limits import TOKENS, LimitSettings
 from nmt_prep.config.outputs import LAYOUT, ROW_LENGTH, AnyOutput, Layout, RowLength, Shards
-from nmt_prep.config.problems import UNKNOWN_NAME, did_you_mean
+from nmt_prep.config.problems import did_you_mean
 from nmt_prep.config.prompts import CausalSettings
-from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section
+from nmt_prep.config.section import UNKNOWN_NAME, Amount, Count, Languages, Location, Name, Section
 from nmt_prep.config.training import TrainingSettings
 from nmt_prep.config.vocab import ExistingVocab, T2TVocab, Vocab, steps_of_tokens
 

@@ -22,6 +22,10 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
+
+UNKNOWN_NAME = "unknown_name"
+"""Type of pydantic's custom errors whose message says what was found and what is allowed."""
 
 _LONGEST_FILE_NAME = 255  # bytes, in most file systems
 
@@ -54,8 +58,13 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
 
 
 def _possible(location: str) -> str:
-    if "://" not in location and any(len(name.encode()) > _LONGEST_FILE_NAME for name in location.split("/")):
-        raise ValueError("not a path")
+    longest = max(location.split("/"), key=lambda name: len(name.encode()))
+    if "://" not in location and len(longest.encode()) > _LONGEST_FILE_NAME:
+        raise PydanticCustomError(
+            UNKNOWN_NAME,
+            "{start}… is no path: a file name has at most {most} bytes; shorten it, or put the text into a file and name it",
+            {"start": longest[:40], "most": _LONGEST_FILE_NAME},
+        )
     return location
 
 

@@ -336,7 +336,10 @@ def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:
         ("seed.x=1", "--set seed.x=1: seed is not a section"),
         ("splits.train.5.name=x", "splits.train is a list of 1; found '5' instead of an index"),
         ("vocab.sizee=1", "vocab.sizee: unknown key; did you mean 'size'?"),
-        (f"output_dir={'x' * 256}", f"output_dir (line 3): found the text '{'x' * 64}"),
+        (
+            f"output_dir={'x' * 256}",
+            f"output_dir (line 3): {'x' * 40}… is no path: a file name has at most 255 bytes; ",
+        ),
         (
             "output_dir=s3://bucket/x",
             "  output_dir (line 3): s3://bucket/x is a URL, but a run works in a local directory; name a directory, ",

@@ -62,7 +62,7 @@ def _possible(location: str) -> str:
     if "://" not in location and len(longest.encode()) > _LONGEST_FILE_NAME:
         raise PydanticCustomError(
             UNKNOWN_NAME,
-            "{start}… is no path: a file name has at most {most} bytes; shorten it, or put the text into a file and name it",
+            "{start}… is no path: a file name has at most {most} bytes; shorten it, or put the text into a file",
             {"start": longest[:40], "most": _LONGEST_FILE_NAME},
         )
     return location

@@ -306,7 +306,7 @@ def main() -> None:
         done, failed = run_page(path.resolve(), **options)
         print(f"{path.name}: {done} blocks, {len(failed)} failures", flush=True)
         failures += failed
-    sys.exit("\n\n".join(failures))
+    sys.exit("\n\n".join(failures) or 0)
 
 
 if __name__ == "__main__":

@@ -82,6 +82,10 @@ def test_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     page = write_page(tmp_path, PAGE, monkeypatch)
     assert run_page(page) == (4, [])
     assert run_page(page, parse_only=True) == (7, [])
+    monkeypatch.setattr("sys.argv", ["run_pages", "--parse-only", str(page)])
+    with pytest.raises(SystemExit) as ended:
+        run_pages.main()
+    assert ended.value.code == 0
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def value_at(row: object, place: str) -> Any:
     for path in paths_of(place):
         value: Any = row
         for name in path:
-            if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            if isinstance(value, list) and name.isdecimal() and len(name) < 10 and int(name) < len(value):
                 value = value[int(name)]
             elif isinstance(value, dict) and name in value:
                 value = value[name]

@@ -24,6 +24,12 @@ def test_nested_fields(tmp_path: Path) -> None:
     content = "".join(f'{{"translation": {row}}}\n' for row in rows).encode()
     opened = reader(tmp_path, "jsonl", content, fields=NESTED)
     assert faults_of(opened) == [0, Fault.MISSING_SIDE, Fault.MISSING_SIDE]
+    items = read(tmp_path, "jsonl", b'{"t": ["a", {"b": "c"}]}', fields={"source": "t.0", "target": "t.1.b"})
+    assert items == [("a", "c")]
+    with pytest.raises(CorpusError, match=r"a\.jsonl:1: the field t\.2 is missing \(there is '0', '1'\); fix"):
+        read(tmp_path, "jsonl", b'{"t": ["a", "b"]}', fields={"source": "t.0", "target": "t.2"})
+    with pytest.raises(CorpusError, match=r"the field t\.7{5000} is missing"):
+        read(tmp_path, "jsonl", b'{"t": ["a", "b"]}', fields={"source": "t.0", "target": "t." + "7" * 5000})
     with pytest.raises(CorpusError, match=r"a\.jsonl:1: the field translation is not an object"):
         read(tmp_path, "jsonl", b'{"translation": "a"}', fields=NESTED)
 

@@ -293,8 +293,9 @@ def computed_passes(config: Config, corpora: Sequence[CleanedCorpus]) -> Compute
     passes, ranking = ComputedPasses([], [], []), section_of(config).dedup.keep
     translated = [corpus for corpus in corpora if corpus.corpus.translate is not None]
     for name in (name for name in names if name in used):
-        using = (each for each in translated if name in each.computed)
-        of_lines = any((each.computed[name].value.input,) == config.real_sides(each.corpus) for each in using)
+        using = [each for each in translated if name in each.computed]
+        from_real = {(each.computed[name].value.input,) == config.real_sides(each.corpus) for each in using}
+        of_lines = from_real == {True}  # every corpus has the side before a program translates
         chosen = passes.lines if of_lines else passes.ranking if name in ranking else passes.others
         chosen.append(ComputedPass(name))
     return passes

@@ -34,6 +34,7 @@ UNEVEN = {"a": ["a 1", "a 3", "a 2"], "few": [*"fg"], "many": [*"fghi"]}
 def uneven(source): return [UNEVEN[text] for text in source.to_pylist()]
 def shown(target): return [text.replace("\t", "|") for text in target.to_pylist()]
 def vowels(target): return [int(text in "ae") for text in target.to_pylist()]
+def lowered(source): return [text.lower() for text in source.to_pylist()]
 def same(source): return [text.upper() for text in source.to_pylist()]
 """
 TEXT = {"program": "python3 toy.py", "input": "target", "output": "text", "batch": 2, "restarts": 0}
@@ -111,6 +112,18 @@ def test_numbers_of_lines_are_computed_before_they_are_translated(tmp_path: Path
     run(config, until="clean")
     assert cleaned(config) == [("A", "a"), ("E", "e"), ("X", "x"), ("Y y", "y"), ("Z", "z"), ("AE", "ae")]
     assert calls(tmp_path) == ["a", "ae", "e"]
+
+
+def test_numbers_of_a_side_that_programs_make_too_follow_the_translation(tmp_path: Path) -> None:
+    (tmp_path / "en").write_text("AE\nQ\n")
+    forward = {"name": "f", "url": {"source": "en"}, "translate": "ft"}
+    numbers = {"v": {"python": "fn:vowels", "input": "target"}}
+    ft = {"python": "fn:lowered", "input": "source", "output": "text"}
+    sections: dict[str, Any] = {"computed": {**TOY_BT, "ft": ft, **numbers}}
+    sections["clean"] = {**DEDUP, "overrides": {name: {"rules": {"score": {"v": {"min": 1}}}} for name in "mf"}}
+    config = back_translated(tmp_path, forward, **sections)
+    run(config)
+    assert cleaned(config) == [("A", "a"), ("E", "e"), ("X", "x"), ("Y y", "y"), ("Z", "z"), ("AE", "ae")]
 
 
 def test_lines_of_pairs_that_lose_a_side_or_are_fixed_are_known(tmp_path: Path) -> None:

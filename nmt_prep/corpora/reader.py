@@ -283,7 +283,10 @@ class Divided(Reader):
     def pairs(self) -> Iterator[PairBatch]:
         (side,) = self.corpus.read_sides
         for batch in self._reader.pairs():
-            lines = pc.split_pattern(batch.side(side), "\n")
+            texts = batch.side(side)
+            if batch.faults is not None:
+                texts = pc.if_else(pa.array(batch.faults == 0), texts, "")  # a text that is dropped is one row
+            lines = pc.split_pattern(texts, "\n")
             without = replace(batch, **{side: no_text(len(batch))})
             yield replace(without.taken(pc.list_parent_indices(lines)), **{side: lines.flatten()})
 

@@ -203,7 +203,7 @@ def _values(batch: pa.RecordBatch, field: str, path: Path) -> pa.Array:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _items(lists: pa.Array, index: int) -> pa.Array:

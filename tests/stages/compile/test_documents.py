@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -84,6 +85,17 @@ def test_a_text_on_one_side_has_a_row_for_each_line(tmp_path: Path, slice_bytes:
         assert lines_of(tmp_path, "m.jsonl", json_lines, **fields) == LINES
         assert lines_of(tmp_path, "m.parquet", parquet(**table), **fields) == LINES
         assert lines_of(tmp_path, "m.csv", csv.encode(), **places) == LINES
+
+
+def test_a_text_that_is_too_long_is_one_row(tmp_path: Path) -> None:
+    fields = {"fields": {"target": "t"}, "document": "id", "scores": {"s": "s.1"}, "max_line_bytes": 400}
+    table = {"id": ["a", "b"], "s": [[0.0, 1.0], [0.0, 2.0]], "t": ["long\n" * 99, "one\ntwo"]}
+    json_lines = "".join(
+        json.dumps(dict(zip(table, row, strict=True))) + "\n" for row in zip(*table.values(), strict=True)
+    )
+    table["s"] = pa.array(table["s"], pa.list_(pa.float64(), 2))
+    for file, content in (("m.jsonl", json_lines.encode()), ("m.parquet", parquet(**table))):
+        assert lines_of(tmp_path, file, content, **fields) == [("one", 1, "b", 2.0), ("two", 2, "b", 2.0)]
 
 
 def test_a_member_of_an_archive(tmp_path: Path) -> None:

@@ -269,8 +269,8 @@ class SeveralFiles(Reader):
         return [*chain.from_iterable(known)] if len(known) == len(files) else None
 
 
-class Divided(Reader):
-    """Reads a corpus of one side whose texts have a row for each line."""
+class _Changed(Reader):
+    """Base class: changes the pairs of another reader."""
 
     parts = ()
     options = frozenset()
@@ -279,6 +279,10 @@ class Divided(Reader):
         super().__init__(reader.corpus, reader.files, reader.languages)
         self._reader = reader
         self.counts = reader.counts
+
+
+class Divided(_Changed):
+    """Reads a corpus of one side whose texts have a row for each line."""
 
     def pairs(self) -> Iterator[PairBatch]:
         (side,) = self.corpus.read_sides
@@ -291,16 +295,8 @@ class Divided(Reader):
             yield replace(without.taken(pc.list_parent_indices(lines)), **{side: lines.flatten()})
 
 
-class Swapped(Reader):
+class Swapped(_Changed):
     """Reads a corpus with its sides exchanged."""
-
-    parts = ()
-    options = frozenset()
-
-    def __init__(self, reader: Reader) -> None:
-        super().__init__(reader.corpus, reader.files, reader.languages)
-        self._reader = reader
-        self.counts = reader.counts
 
     def pairs(self) -> Iterator[PairBatch]:
         for batch in self._reader.pairs():
